@@ -1,0 +1,1 @@
+"""The Pulumi tool chain of this project: the official one, or one built from Go modules."""
