@@ -1,0 +1,97 @@
+"""Faults of network and disk, and their healing."""
+
+import shlex
+
+from lab import network
+from lab.errors import LabError
+from lab.host import Host
+from lab.shell import attempt, run
+
+_MARK = "tandem-lab-fault"
+
+
+def partition(host: Host, others: list[Host], *, one_way: bool = False) -> None:
+    """Drop what passes between a host and others, containers included; ssh from the machine stays.
+
+    With one_way only what the others send to the host is dropped.
+    """
+    heal_partition(host)
+    for other in others:
+        arriving = ["-s", other.address]
+        leaving = ["-d", other.address]
+        _iptables(host, "-I", "INPUT", arriving)
+        _iptables(host, "-I", "FORWARD", arriving)
+        if not one_way:
+            _iptables(host, "-I", "OUTPUT", leaving)
+            _iptables(host, "-I", "FORWARD", leaving)
+
+
+def cut_link(host: Host) -> None:
+    """Pull the cable of a host out: not even ssh reaches it."""
+    network.set_link(host.site, host.index, up=False)
+
+
+def heal(host: Host) -> None:
+    """Undo every fault of a host: partition, link, full disk. A host without power stays off."""
+    if host.init() is None:
+        return
+    network.set_link(host.site, host.index, up=True)
+    heal_partition(host)
+    heal_disk(host)
+
+
+def heal_partition(host: Host) -> None:
+    """Remove the firewall rules of partitions from a host."""
+    rules = run(_inside(host, ["iptables-save", "-t", "filter"])).splitlines()
+    for rule in rules:
+        if rule.startswith("-A") and _MARK in rule:
+            run(_inside(host, ["iptables", "-w", "-D", *shlex.split(rule)[1:]]))
+
+
+def fill_disk(host: Host, path: str, *, leave_mib: int) -> None:
+    """Fill the disk that has a path of the host until leave_mib MiB are free.
+
+    Raises LabError when the host has no disk of its own: the machine's disk is not to be filled.
+    """
+    if not (host.folder / "disk.img").exists():
+        raise LabError(f"{host.name} shares the machine's disk: use `up --disk GIB` to fill one")
+    heal_disk(host)
+    script = f"""
+    set -eu
+    cd {shlex.quote(path)}
+    free=$(df --output=avail -B 1M . | tail -1)
+    [ "$(stat -f -c %T .)" != tmpfs ] || {{ echo "{path} is in memory, not on the disk"; exit 1; }}
+    fill=$((free - {leave_mib}))
+    [ "$fill" -gt 0 ] || {{ echo "only $free MiB are free already"; exit 1; }}
+    fallocate --length "${{fill}}MiB" /srv/.{_MARK}
+    """
+    result = host.ssh(script)
+    if result.returncode:
+        words = (result.stdout + result.stderr).strip().splitlines()
+        raise LabError(f"{host.name}: {words[-1] if words else 'filling the disk failed'}")
+
+
+def heal_disk(host: Host) -> None:
+    """Remove the file that filled a host's disk, if it is there."""
+    host.ssh(f"rm -f /srv/.{_MARK}")
+
+
+def faults_of(host: Host) -> list[str]:
+    """Return the faults of a host in words, in no order of weight."""
+    if host.init() is None:
+        return ["off"]
+    found = []
+    if not network.link_is_up(host.site, host.index):
+        found.append("link down")
+    if _MARK in attempt(_inside(host, ["iptables-save", "-t", "filter"])).stdout:
+        found.append("partition")
+    return found
+
+
+def _iptables(host: Host, action: str, chain: str, match: list[str]) -> None:
+    mark = ["-m", "comment", "--comment", _MARK]
+    run(_inside(host, ["iptables", "-w", action, chain, *match, *mark, "-j", "DROP"]))
+
+
+def _inside(host: Host, command: list[str]) -> list[str]:
+    return ["nsenter", f"--net={network.NAMESPACES / host.marker}", *command]

@@ -1,0 +1,9 @@
+"""vLLM's CPU platform for a Ray whose nodes declare their CPUs' share as GPUs."""
+
+from vllm.platforms.cpu import CpuPlatform  # type: ignore[import-not-found, unused-ignore]
+
+
+class RayCpuPlatform(CpuPlatform):  # type: ignore[misc, unused-ignore]
+    """The CPU platform with a Ray resource, without which vLLM refuses to use Ray."""
+
+    ray_device_key = "GPU"
