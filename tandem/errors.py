@@ -1,0 +1,40 @@
+"""The exceptions that Tandem raises on purpose.
+
+TandemError
+├── InvalidStack    the stack file does not say what can be built; carries findings
+├── RefusedPlan     the declaration cannot work on these hosts; carries findings
+└── GateFailed      what a gate waits for did not come true in time, or cannot any more
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tandem.findings import Finding
+
+
+class TandemError(Exception):
+    """The root of everything that Tandem raises on purpose; its text is meant for the user."""
+
+
+class FindingsError(TandemError):
+    """An error made of findings, shown one line each."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in self.findings))
+
+
+class InvalidStack(FindingsError):
+    """The stack file holds a key or a value that the settings do not accept."""
+
+
+class RefusedPlan(FindingsError):
+    """The stack file is well formed, but what it declares cannot work."""
+
+
+class GateFailed(TandemError):
+    """A gate gave up: its deadline passed, or what it waits for can no longer happen."""

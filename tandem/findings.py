@@ -1,0 +1,43 @@
+"""A finding: one problem or warning, where it is in the stack file, and how to mend it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Severity(StrEnum):
+    """How much a finding weighs: an error stops the deployment, a warning is only shown."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Finding(BaseModel):
+    """One thing to tell the user, in one line."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    code: str
+    """Stable name of the rule, e.g. ``gpus-too-few``; tests and scripts match on it."""
+    severity: Severity
+    path: str
+    """Place in the stack file, e.g. ``tandem:hosts[1].address``."""
+    message: str
+    """What is wrong, with the numbers."""
+    fix: str
+    """What to write or do instead."""
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}; {self.fix} [{self.code}]"
+
+
+def error(code: str, path: str, message: str, fix: str) -> Finding:
+    """Make a finding that stops the deployment."""
+    return Finding(code=code, severity=Severity.ERROR, path=path, message=message, fix=fix)
+
+
+def warning(code: str, path: str, message: str, fix: str) -> Finding:
+    """Make a finding that is shown and stops nothing."""
+    return Finding(code=code, severity=Severity.WARNING, path=path, message=message, fix=fix)

@@ -1,0 +1,107 @@
+"""What a gate sees of a container: its state and the end of its log, over SSH."""
+
+from __future__ import annotations
+
+import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tandem.errors import GateFailed
+from tandem.ssh import UNREACHABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tandem.gates.spec import Watched
+
+TAIL_LINES = 40
+"""How much of a log an error shows."""
+
+SSH_TRIES = 3
+"""How often in a row a host may fail to answer before a gate gives up."""
+
+_FORMAT = '{"state": {{json .State}}, "restarts": {{json .RestartCount}}}'
+
+
+@dataclass(frozen=True)
+class ContainerState:
+    """A container at one moment."""
+
+    watched: Watched
+    status: str
+    """Docker's word: created, running, restarting, exited, dead; or ``missing``, ``unreachable``."""
+    exit_code: int = 0
+    restarts: int = 0
+    detail: str = ""
+    """Docker's or SSH's own words when something is wrong."""
+
+    @property
+    def is_down(self) -> bool:
+        """Tell whether the container has ended, or never started."""
+        return self.status in {"created", "restarting", "exited", "dead", "missing"}
+
+    def __str__(self) -> str:
+        code = f" (exit status {self.exit_code})" if self.exit_code else ""
+        detail = f": {self.detail}" if self.detail else ""
+        return f"{self.watched.container} on {self.watched.host} is {self.status}{code}{detail}"
+
+
+class Watch:
+    """Looks at several containers, one SSH command per container, all at once."""
+
+    def __init__(self, watched: Sequence[Watched]) -> None:
+        self._watched = watched
+        self._failures: dict[str, int] = {}
+
+    def look(self) -> list[ContainerState]:
+        """Return the state of every container.
+
+        Raises GateFailed when a host did not answer several times in a row.
+        """
+        with ThreadPoolExecutor(max_workers=len(self._watched)) as pool:
+            states = list(pool.map(inspect, self._watched))
+        for state in states:
+            host = state.watched.host
+            is_lost = state.status == "unreachable"
+            self._failures[host] = self._failures.get(host, 0) + 1 if is_lost else 0
+            if self._failures[host] >= SSH_TRIES:
+                raise GateFailed(f"host {host} does not answer: {state.detail}")
+        return states
+
+
+def inspect(watched: Watched) -> ContainerState:
+    """Return the state of one container."""
+    answer = watched.target.run("docker", "inspect", "--format", _FORMAT, watched.container)
+    if answer.returncode == UNREACHABLE:
+        return ContainerState(watched, "unreachable", detail=_last_line(answer.stderr))
+    if answer.returncode != 0:
+        return ContainerState(watched, "missing", detail=_last_line(answer.stderr))
+    data = json.loads(answer.stdout)
+    state = data["state"]
+    return ContainerState(
+        watched, state["Status"], state["ExitCode"], data["restarts"], state["Error"]
+    )
+
+
+def log_tail(watched: Watched, lines: int = TAIL_LINES) -> str:
+    """Return the last lines that a container wrote, both streams together."""
+    command = ("sh", "-c", f"docker logs --tail {lines} {watched.container} 2>&1")
+    return watched.target.run(*command).stdout.rstrip()
+
+
+def with_log(state: ContainerState) -> str:
+    """Return what is to be said of a container that ended: its state and its log's end."""
+    tail = log_tail(state.watched)
+    return f"{state}\n--- last lines of its log ---\n{tail}" if tail else str(state)
+
+
+def say(text: str) -> None:
+    """Print a line of progress; standard output is kept for the result."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""

@@ -1,0 +1,99 @@
+"""The join gate: exactly the declared Ray nodes are alive, each with its GPUs and versions."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from tandem.errors import GateFailed
+from tandem.gates.containers import ContainerState, Watch, say, with_log
+from tandem.gates.run import run_gate
+from tandem.gates.spec import JoinSpec
+from tandem.remote.ray_contract import differences
+
+if TYPE_CHECKING:
+    from tandem.gates.spec import Watched
+
+POLL_SECONDS = 2
+_NEVER_STARTED = {"created", "dead", "missing"}
+
+
+def join(spec: JoinSpec) -> dict[str, object]:
+    """Wait until the Ray cluster is exactly what was declared; return nodes and versions.
+
+    Raises GateFailed at the deadline, or as soon as a container can't take part any more.
+    """
+    started = time.monotonic()
+    watch = Watch([node.watched for node in spec.nodes])
+    declared = {node.address: node.gpus for node in spec.nodes}
+    said = None
+    while True:
+        states = watch.look()
+        for state in states:
+            if state.status in _NEVER_STARTED:
+                raise GateFailed(with_log(state))
+        alive = _alive(spec)
+        missing = differences(declared, alive) if alive is not None else ["no answer from Ray"]
+        if not missing:
+            break
+        if missing != said:
+            say(f"waiting for {'; '.join(missing)}")
+            said = missing
+        if time.monotonic() - started > spec.timeout_seconds:
+            raise GateFailed(_report(spec, states, missing))
+        time.sleep(POLL_SECONDS)
+    say(f"joined: {', '.join(declared)} after {time.monotonic() - started:.0f} s")
+    return {"nodes": declared, "versions": _same_versions(spec)}
+
+
+def _alive(spec: JoinSpec) -> dict[str, int] | None:
+    """Return GPUs by address of the alive nodes, or None while the head does not answer."""
+    words = ("--report", f"--address={spec.ray_address}")
+    answer = _in_container(spec.nodes[0].watched, *words)
+    try:
+        alive: dict[str, int] = json.loads(answer)
+    except json.JSONDecodeError:
+        return None
+    return alive
+
+
+def _same_versions(spec: JoinSpec) -> dict[str, str]:
+    """Return the versions of Python, Ray and vLLM; raise GateFailed when hosts differ."""
+    watched = [node.watched for node in spec.nodes]
+    with ThreadPoolExecutor(max_workers=len(watched)) as pool:
+        answers = list(pool.map(lambda item: _in_container(item, "--versions"), watched))
+    found: dict[str, dict[str, str]] = {
+        item.host: json.loads(answer or "{}") for item, answer in zip(watched, answers, strict=True)
+    }
+    first = found[watched[0].host]
+    if any(versions != first for versions in found.values()):
+        listed = "; ".join(
+            f"{host}: {', '.join(f'{name} {version}' for name, version in versions.items())}"
+            for host, versions in found.items()
+        )
+        raise GateFailed(f"hosts differ in what their image holds: {listed}")
+    return first
+
+
+def _in_container(watched: Watched, *words: str) -> str:
+    program = resources.files("tandem.remote").joinpath("ray_contract.py").read_text()
+    command = ("docker", "exec", "-i", watched.container, "python3", "-", *words)
+    return watched.target.run(*command, stdin=program).stdout
+
+
+def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) -> str:
+    """Say which hosts are missing after the deadline, and what is known of each."""
+    lines = [f"not joined after {spec.timeout_seconds} s: {'; '.join(missing)}"]
+    text = lines[0]
+    for node, state in zip(spec.nodes, states, strict=True):
+        if node.address in text:
+            lines.append(with_log(state))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(run_gate(lambda text: join(JoinSpec.from_json(text))))

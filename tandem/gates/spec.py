@@ -1,0 +1,80 @@
+"""What a gate is told: plain data that travels as JSON on standard input."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tandem.ssh import SshTarget
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A container that a gate keeps an eye on."""
+
+    host: str
+    target: SshTarget
+    container: str
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> Watched:
+        """Make one from JSON data."""
+        target = SshTarget(data["target"]["destination"], tuple(data["target"]["options"]))
+        return cls(data["host"], target, data["container"])
+
+
+@dataclass(frozen=True)
+class Node:
+    """A Ray node that has to join: its container, its address and its number of GPUs."""
+
+    watched: Watched
+    address: str
+    gpus: int
+
+
+@dataclass(frozen=True)
+class JoinSpec:
+    """What the join gate waits for: exactly these nodes in the Ray cluster of the first one."""
+
+    nodes: tuple[Node, ...]
+    ray_address: str
+    timeout_seconds: int
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, the same text for the same spec."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> JoinSpec:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        nodes = tuple(
+            Node(Watched.of(node["watched"]), node["address"], node["gpus"])
+            for node in data["nodes"]
+        )
+        return cls(nodes, data["ray_address"], data["timeout_seconds"])
+
+
+@dataclass(frozen=True)
+class ReadySpec:
+    """What the ready gate waits for: the server lists its model and completes a chat."""
+
+    server: Watched
+    others: tuple[Watched, ...]
+    url: str
+    served_name: str
+    expects_reasoning: bool
+    timeout_seconds: int
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, the same text for the same spec."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> ReadySpec:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        data["server"] = Watched.of(data["server"])
+        data["others"] = tuple(Watched.of(other) for other in data["others"])
+        return cls(**data)

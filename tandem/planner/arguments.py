@@ -1,0 +1,73 @@
+"""The command line of ``vllm serve``, from settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tandem.settings import Settings
+
+MODEL_FOLDER = "/model"
+"""Where every container finds the weights."""
+
+RESERVED = {
+    "--model": "model.source",
+    "--served-model-name": "model.servedName",
+    "--host": "serve.listen",
+    "--port": "serve.port",
+    "--tensor-parallel-size": "serve.tensorParallel",
+    "-tp": "serve.tensorParallel",
+    "--pipeline-parallel-size": "serve.pipelineParallel",
+    "-pp": "serve.pipelineParallel",
+    "--max-model-len": "serve.maxModelLen",
+    "--max-num-seqs": "serve.maxNumSeqs",
+    "--max-num-batched-tokens": "serve.maxNumBatchedTokens",
+    "--gpu-memory-utilization": "serve.gpuMemoryUtilization",
+    "--kv-cache-dtype": "serve.kvCacheDtype",
+    "--distributed-executor-backend": "tandem:backend",
+}
+"""Flags that settings decide, and the key that decides each."""
+
+SECRETS = ("--api-key", "--hf-token")
+"""Flags that would show a secret to everybody who can list processes."""
+
+
+def listen_address(settings: Settings) -> str:
+    """Return the address that the API listens on."""
+    return str(settings.serve.listen or settings.head.address)
+
+
+def serve_arguments(settings: Settings) -> tuple[str, ...]:
+    """Return the arguments after ``vllm serve``."""
+    serve = settings.serve
+    options = {
+        "--served-model-name": settings.model.name,
+        "--host": listen_address(settings),
+        "--port": serve.port,
+        "--tensor-parallel-size": serve.tensor_parallel,
+        "--pipeline-parallel-size": serve.pipeline_parallel,
+        "--distributed-executor-backend": _executor(settings),
+        "--max-model-len": serve.max_model_len,
+        "--max-num-seqs": serve.max_num_seqs,
+        "--max-num-batched-tokens": serve.max_num_batched_tokens,
+        "--gpu-memory-utilization": serve.gpu_memory_utilization,
+        "--kv-cache-dtype": serve.kv_cache_dtype,
+    }
+    words = [
+        word
+        for flag, value in options.items()
+        if value is not None
+        for word in (flag, str(value))
+    ]
+    return (MODEL_FOLDER, *words, *serve.args)
+
+
+def expects_reasoning(settings: Settings) -> bool:
+    """Tell whether answers carry a reasoning field, because a reasoning parser is set."""
+    return any(word.partition("=")[0] == "--reasoning-parser" for word in settings.serve.args)
+
+
+def _executor(settings: Settings) -> str | None:
+    if len(settings.hosts) > 1:
+        return settings.backend
+    return "mp" if settings.world_size > 1 else None

@@ -1,0 +1,160 @@
+"""Every container's full spec, from settings and each host's interface."""
+
+from __future__ import annotations
+
+import json
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from tandem.planner.arguments import MODEL_FOLDER, listen_address, serve_arguments
+from tandem.planner.environment import CONFIG_ROOT, host_environment, not_carried_over
+from tandem.planner.specs import ContainerSpec, Mount, Upload, VolumeSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tandem.settings import HostSettings, Settings
+
+CONTRACT_PROGRAM = "/tandem/ray_contract.py"
+
+
+class Containers:
+    """Builds the specs of one stack's containers."""
+
+    def __init__(
+        self, settings: Settings, stack: str, interfaces: Mapping[str, str | None]
+    ) -> None:
+        self._settings = settings
+        self._stack = stack
+        self._interfaces = interfaces
+
+    @property
+    def ray_address(self) -> str:
+        """Return where the Ray head listens, ``address:port``."""
+        return f"{self._settings.head.address}:{self._settings.ray.port}"
+
+    def model_volume(self, host: HostSettings) -> VolumeSpec:
+        """Return the volume that holds the weights on ``host``."""
+        name = f"tandem-{self._stack}-{host.name}-model"
+        return VolumeSpec(name=name, device=self._settings.model.source.path)
+
+    def session_volume(self) -> VolumeSpec:
+        """Return the volume at /tmp of head and server: Ray's session and vLLM's sockets."""
+        return VolumeSpec(name=f"tandem-{self._stack}-{self._settings.head.name}-session")
+
+    def head(self) -> ContainerSpec:
+        """Return the Ray head."""
+        head = self._settings.head
+        command = ("start", "--head", "--block", f"--port={self._settings.ray.port}")
+        options = ("--include-dashboard=false", *_node_options(head))
+        return self._ray(head, "head", (*command, *options), (self._session_mount(),))
+
+    def worker(self, host: HostSettings) -> ContainerSpec:
+        """Return the Ray worker of ``host``."""
+        command = ("start", "--block", f"--address={self.ray_address}", *_node_options(host))
+        return self._ray(host, "worker", command, ())
+
+    def server(self) -> ContainerSpec:
+        """Return the vLLM server, beside the Ray head when there is more than one host."""
+        settings, head = self._settings, self._settings.head
+        entrypoint, command = self._server_command()
+        env = host_environment(settings, head, self._interfaces[head.name])
+        env |= self._server_environment()
+        beside_head = len(settings.hosts) > 1
+        return ContainerSpec(
+            name=self._name(head, "server"),
+            host=head.name,
+            role="server",
+            entrypoint=entrypoint,
+            command=command,
+            env=env | settings.serve.env,
+            mounts=(self._model_mount(head), *((self._session_mount(),) if beside_head else ())),
+            uploads=self._uploads() if beside_head else (),
+            gpus=head.gpus,
+            beside_head=beside_head,
+            shm_bytes=settings.shm_size,
+            rdma=settings.rdma,
+            labels=self._labels("server", settings.serve.port),
+        )
+
+    def _ray(
+        self,
+        host: HostSettings,
+        role: str,
+        command: tuple[str, ...],
+        mounts: tuple[Mount, ...],
+    ) -> ContainerSpec:
+        ports = (self._settings.ray.port,) if role == "head" else ()
+        return ContainerSpec(
+            name=self._name(host, f"ray-{role}"),
+            host=host.name,
+            role="head" if role == "head" else "worker",
+            entrypoint=("ray",),
+            command=command,
+            env=host_environment(self._settings, host, self._interfaces[host.name]),
+            mounts=(self._model_mount(host), *mounts),
+            gpus=host.gpus,
+            shm_bytes=self._settings.shm_size,
+            rdma=self._settings.rdma,
+            labels=self._labels(role, *ports),
+        )
+
+    def _server_command(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        settings = self._settings
+        arguments = serve_arguments(settings)
+        entrypoint = settings.image.entrypoint
+        if entrypoint == "image":
+            return None, arguments
+        start = ("vllm", "serve") if entrypoint == "vllm" else entrypoint
+        if len(settings.hosts) == 1:
+            return start, arguments
+        nodes = [f"--node={host.address}={host.gpu_count}" for host in settings.hosts]
+        deadline = f"--timeout={settings.ray.join_timeout}"
+        wait = ("python3", CONTRACT_PROGRAM, f"--address={self.ray_address}", *nodes, deadline)
+        return (*wait, "--", *start), arguments
+
+    def _server_environment(self) -> dict[str, str]:
+        settings, env = self._settings, {}
+        if len(settings.hosts) > 1:
+            env |= {"RAY_ADDRESS": self.ray_address, "VLLM_CONFIG_ROOT": CONFIG_ROOT}
+        if settings.image.entrypoint == "image":
+            serve = settings.serve
+            env |= {"VLLM_HOST": listen_address(settings), "VLLM_PORT": str(serve.port)}
+            if serve.max_model_len is not None:
+                env["VLLM_MAX_MODEL_LEN"] = str(serve.max_model_len)
+            if serve.gpu_memory_utilization is not None:
+                env["VLLM_GPU_MEMORY_UTIL"] = str(serve.gpu_memory_utilization)
+        return env
+
+    def _uploads(self) -> tuple[Upload, ...]:
+        program = resources.files("tandem.remote").joinpath("ray_contract.py").read_text()
+        names = json.dumps(not_carried_over(self._settings))
+        return (
+            Upload(path=CONTRACT_PROGRAM, content=program),
+            # Read by vllm/v1/executor/ray_executor.py as a list of names.
+            Upload(path=f"{CONFIG_ROOT}/ray_non_carry_over_env_vars.json", content=names),
+        )
+
+    def _name(self, host: HostSettings, part: str) -> str:
+        return f"tandem-{self._stack}-{host.name}-{part}"
+
+    def _labels(self, role: str, *ports: int) -> dict[str, str]:
+        return {
+            "dev.tandem.stack": self._stack,
+            "dev.tandem.role": role,
+            "dev.tandem.ports": ",".join(str(port) for port in ports),
+        }
+
+    def _model_mount(self, host: HostSettings) -> Mount:
+        return Mount(volume=self.model_volume(host).name, target=MODEL_FOLDER, read_only=True)
+
+    def _session_mount(self) -> Mount:
+        return Mount(volume=self.session_volume().name, target="/tmp", read_only=False)
+
+
+def _node_options(host: HostSettings) -> tuple[str, ...]:
+    return (
+        f"--node-ip-address={host.address}",
+        f"--num-gpus={host.gpu_count}",
+        "--disable-usage-stats",
+    )

@@ -1,0 +1,79 @@
+"""The parts of a plan: what is to exist on the hosts, down to every argument."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class SpecModel(BaseModel):
+    """A frozen part of a plan."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Rank(SpecModel):
+    """One GPU's share of the model."""
+
+    rank: int
+    host: str
+    stage: int
+    """Pipeline stage, from 0."""
+
+
+class VolumeSpec(SpecModel):
+    """A Docker volume; ``device`` binds it to a folder of the host."""
+
+    name: str
+    device: str | None = None
+
+
+class Mount(SpecModel):
+    """A volume at a place in a container."""
+
+    volume: str
+    target: str
+    read_only: bool
+
+
+class Upload(SpecModel):
+    """A file that is put into a container before it starts."""
+
+    path: str
+    content: str
+
+
+class ContainerSpec(SpecModel):
+    """A container, whole. Sizes in bytes, times in seconds."""
+
+    name: str
+    host: str
+    role: Literal["head", "worker", "server"]
+    entrypoint: tuple[str, ...] | None
+    """None leaves the image's own."""
+    command: tuple[str, ...]
+    env: dict[str, str]
+    mounts: tuple[Mount, ...]
+    uploads: tuple[Upload, ...] = ()
+    gpus: int | tuple[str, ...]
+    """How many, or the device ids."""
+    beside_head: bool = False
+    """Share the head container's process and IPC namespaces."""
+    shm_bytes: int
+    rdma: bool
+    labels: dict[str, str]
+    grace_seconds: int = 30
+    """How long a stop may take before the processes are killed."""
+
+
+def fingerprint(specs: Iterable[ContainerSpec]) -> str:
+    """Return one hash over several containers: it changes when any of them does."""
+    digest = hashlib.sha256()
+    for spec in specs:
+        digest.update(spec.model_dump_json().encode())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,58 @@
+"""Ask a vLLM server for its models, and then for one chat completion.
+
+Runs inside the server's container: ``python3 - URL SERVED_NAME``. Prints one JSON object with
+``state`` (``silent``, ``other-model``, ``failed``, ``answered``) and what was seen.
+Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.error
+import urllib.request
+from typing import Any
+
+ANSWER_SECONDS = 600
+"""The first completion may compile kernels."""
+
+
+def ask(url: str, served_name: str) -> dict[str, Any]:
+    """Return what the server at ``url`` answers."""
+    try:
+        models = _get(f"{url}/v1/models")
+    except (OSError, ValueError) as problem:
+        return {"state": "silent", "detail": str(problem)}
+    names = [model["id"] for model in models["data"]]
+    if served_name not in names:
+        return {"state": "other-model", "detail": ", ".join(names)}
+    question = {
+        "model": served_name,
+        "messages": [{"role": "user", "content": "Say hello."}],
+        "max_tokens": 64,
+        "temperature": 0,
+    }
+    try:
+        answer = _get(f"{url}/v1/chat/completions", question)
+    except urllib.error.HTTPError as refusal:
+        return {"state": "failed", "detail": refusal.read().decode(errors="replace")}
+    except (OSError, ValueError) as problem:
+        return {"state": "failed", "detail": str(problem)}
+    message = answer["choices"][0]["message"]
+    # vLLM renamed reasoning_content to reasoning; older images know the old name alone.
+    reasoning = message.get("reasoning") or message.get("reasoning_content") or ""
+    content = message.get("content") or ""
+    return {"state": "answered", "content": content, "reasoning": reasoning}
+
+
+def _get(url: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    data = json.dumps(body).encode() if body else None
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=ANSWER_SECONDS if body else 10) as answer:
+        result: dict[str, Any] = json.load(answer)
+    return result
+
+
+if __name__ == "__main__":
+    print(json.dumps(ask(sys.argv[1], sys.argv[2])))

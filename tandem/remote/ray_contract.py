@@ -1,0 +1,105 @@
+"""The join contract: exactly the declared Ray nodes are alive, each with its GPUs.
+
+Runs inside a container, in two ways. With ``--report`` it prints the nodes that are alive, for the
+join gate. With ``-- command`` it waits until the contract holds and then becomes the command: this
+is how the server's container starts, also after a reboot, when no Pulumi is there to order it.
+Standard library and Ray only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from importlib import metadata
+
+POLL_SECONDS = 2
+
+
+def alive_nodes(address: str) -> dict[str, int]:
+    """Return the number of GPUs by address of every node that the Ray head calls alive.
+
+    Raises whatever Ray raises when its head does not answer.
+    """
+    import ray  # only where the program runs inside the image
+
+    ray.init(address=address, log_to_driver=False, logging_level="error")
+    try:
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+    finally:
+        ray.shutdown()
+    return {node["NodeManagerAddress"]: int(node["Resources"].get("GPU", 0)) for node in nodes}
+
+
+def differences(declared: dict[str, int], alive: dict[str, int]) -> list[str]:
+    """Return in words what keeps the contract from holding; GPUs by address on both sides."""
+    words = []
+    for address, gpus in declared.items():
+        if address not in alive:
+            words.append(f"{address} has not joined")
+        elif alive[address] != gpus:
+            words.append(f"{address} offers {alive[address]} GPUs, not {gpus}")
+    words += [f"{address} joined undeclared" for address in alive if address not in declared]
+    return words
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that have to be the same in every container."""
+    found = {"python": sys.version.split()[0]}
+    for name in ("ray", "vllm"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def wait(address: str, declared: dict[str, int], timeout: float) -> bool:
+    """Poll until the contract holds; return False when ``timeout`` seconds passed before."""
+    deadline = time.monotonic() + timeout
+    said = None
+    while time.monotonic() < deadline:
+        try:
+            missing = differences(declared, alive_nodes(address))
+        except Exception as problem:  # Ray raises many kinds while its head is not there
+            missing = [f"no Ray head at {address}: {str(problem).splitlines()[0]}"]
+        if not missing:
+            return True
+        if missing != said:
+            print(f"waiting: {'; '.join(missing)}", file=sys.stderr, flush=True)
+            said = missing
+        time.sleep(POLL_SECONDS)
+    return False
+
+
+def main(arguments: list[str]) -> int:
+    """Run one of the two ways; return the exit status."""
+    parser = argparse.ArgumentParser(prog="ray_contract")
+    parser.add_argument("--address", default="")
+    parser.add_argument("--node", action="append", default=[], metavar="ADDRESS=GPUS")
+    parser.add_argument("--timeout", type=float, default=600, metavar="SECONDS")
+    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--versions", action="store_true")
+    parser.add_argument("command", nargs="*")
+    options = parser.parse_args(arguments)
+    if options.versions:
+        print(json.dumps(versions()))
+        return 0
+    if options.report:
+        print(json.dumps(alive_nodes(options.address)))
+        return 0
+    declared = {pair.partition("=")[0]: int(pair.partition("=")[2]) for pair in options.node}
+    # Ray leaves threads and variables behind: the command starts from a process without them.
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if wait(options.address, declared, options.timeout) else 1)
+    if os.waitpid(child, 0)[1] != 0:
+        print("the declared Ray nodes did not join in time", file=sys.stderr)
+        return 1
+    os.execvp(options.command[0], options.command)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

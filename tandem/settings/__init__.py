@@ -1,0 +1,19 @@
+"""What the user declares: the keys of a stack file, checked one by one, without any I/O."""
+
+from tandem.settings.hosts import HostSettings
+from tandem.settings.image import ImageSettings
+from tandem.settings.load import load_settings
+from tandem.settings.model import ModelSettings, ModelSource
+from tandem.settings.serve import RaySettings, ServeSettings
+from tandem.settings.stack import Settings
+
+__all__ = [
+    "HostSettings",
+    "ImageSettings",
+    "ModelSettings",
+    "ModelSource",
+    "RaySettings",
+    "ServeSettings",
+    "Settings",
+    "load_settings",
+]

@@ -1,0 +1,102 @@
+"""From the stack file's keys to Settings, or to findings in plain words."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from tandem.errors import InvalidStack
+from tandem.findings import Finding, error
+from tandem.settings.stack import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_core import ErrorDetails
+
+NAMESPACE = "tandem:"
+
+
+def load_settings(config: Mapping[str, str | None]) -> Settings:
+    """Read the ``tandem:`` keys of a stack's configuration; values are text or JSON.
+
+    Raises InvalidStack with one finding per key that can't be used.
+    """
+    values = {
+        key.removeprefix(NAMESPACE): _value(text)
+        for key, text in config.items()
+        if key.startswith(NAMESPACE)
+    }
+    try:
+        return Settings.model_validate_json(json.dumps(values))
+    except ValidationError as invalid:
+        raise InvalidStack(_findings(invalid)) from None
+
+
+def _value(text: str | None) -> Any:
+    try:
+        return json.loads(text or "null")
+    except json.JSONDecodeError:
+        return text
+
+
+def _findings(invalid: ValidationError) -> list[Finding]:
+    findings: dict[str, Finding] = {}
+    for problem in invalid.errors(include_url=False):
+        finding = _finding(problem)
+        # A field with several forms reports each; the user needs one line.
+        findings.setdefault(finding.path, finding)
+    # A list whose item is wrong is reported as wrong itself; the item's line says it all.
+    return [f for f in findings.values() if not any(_is_inside(path, f.path) for path in findings)]
+
+
+def _is_inside(path: str, outer: str) -> bool:
+    return path.startswith((outer + ".", outer + "["))
+
+
+def _finding(problem: ErrorDetails) -> Finding:
+    location = [part for part in problem["loc"] if not _is_union_branch(part)]
+    path = _path(location)
+    if problem["type"] == "extra_forbidden":
+        return error("unknown-key", path, "this key is not known", _nearest(location))
+    if problem["type"] == "missing":
+        return error("missing-key", path, "this key is missing", "add it to the stack file")
+    message = problem["msg"].removeprefix("Value error, ")
+    shown = json.dumps(problem["input"], default=str)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return error("bad-value", path, f"{shown} can't be used here", message[0].lower() + message[1:])
+
+
+def _is_union_branch(part: str | int) -> bool:
+    # pydantic names the branch of a union in the location, e.g. "constrained-int" or "tuple[str]".
+    return isinstance(part, str) and (part in {"int", "constrained-int"} or "[" in part)
+
+
+def _path(location: list[str | int]) -> str:
+    text = ""
+    for part in location:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return NAMESPACE + text
+
+
+def _nearest(location: list[str | int]) -> str:
+    model: type[BaseModel] = Settings
+    for part in location[:-1]:
+        if isinstance(part, str):
+            model = _group(model, part)
+    known = [field.alias or name for name, field in model.model_fields.items()]
+    close = difflib.get_close_matches(str(location[-1]), known, n=1)
+    return f'did you mean "{close[0]}"?' if close else f"known here: {', '.join(known)}"
+
+
+def _group(model: type[BaseModel], key: str) -> type[BaseModel]:
+    for name, field in model.model_fields.items():
+        if (field.alias or name) == key:
+            candidates = [field.annotation, *getattr(field.annotation, "__args__", ())]
+            for candidate in candidates:
+                if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+                    return candidate
+    return model

@@ -1,0 +1,51 @@
+"""``tandem:serve`` and ``tandem:ray``: how vLLM serves and how Ray spans the hosts."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from typing import Annotated
+
+from pydantic import Field
+
+from tandem.settings.base import Environment, SettingsModel
+from tandem.units import Seconds
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class ServeSettings(SettingsModel):
+    """vLLM's own settings, named as vLLM names them, in camelCase."""
+
+    tensor_parallel: Annotated[int, Field(ge=1)] = 1
+    """GPUs that share each layer."""
+    pipeline_parallel: Annotated[int, Field(ge=1)] = 1
+    """Stages that the layers are split into."""
+    max_model_len: Annotated[int, Field(ge=1)] | None = None
+    """Longest request in tokens, prompt and answer together; the model's own when absent."""
+    max_num_seqs: Annotated[int, Field(ge=1)] | None = None
+    """Most requests in one step; vLLM's default when absent."""
+    max_num_batched_tokens: Annotated[int, Field(ge=1)] | None = None
+    """Most tokens in one step; vLLM's default when absent."""
+    gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Share of each GPU's memory that vLLM may use; vLLM's default when absent."""
+    kv_cache_dtype: str | None = None
+    """Data type of the KV cache; vLLM's default when absent."""
+    port: Port = 8000
+    """Port of the OpenAI-compatible API on the head."""
+    listen: IPv4Address | None = None
+    """Address of the head that the API listens on; the head's fabric address when absent."""
+    args: tuple[str, ...] = ()
+    """More arguments for ``vllm serve``, word for word."""
+    env: Environment = {}
+    """More environment variables for the server's container."""
+    ready_timeout: Seconds = 45 * 60
+    """How long an ``up`` waits for the first answer."""
+
+
+class RaySettings(SettingsModel):
+    """Ray, which spans the hosts when there is more than one."""
+
+    port: Port = 6379
+    """Port of Ray's head."""
+    join_timeout: Seconds = 10 * 60
+    """How long an ``up`` waits until every worker has joined."""

@@ -1,0 +1,55 @@
+"""The whole stack file."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from tandem.settings.base import SettingsModel
+from tandem.settings.hosts import HostSettings
+from tandem.settings.image import ImageSettings
+from tandem.settings.model import ModelSettings
+from tandem.settings.serve import RaySettings, ServeSettings
+from tandem.units import GIB, Bytes
+
+
+def _switch(value: object) -> object:
+    """Read YAML's ``on`` and ``off``, which Pulumi hands over as text."""
+    return {"on": True, "off": False}.get(value, value) if isinstance(value, str) else value
+
+
+Switch = Annotated[bool, BeforeValidator(_switch, json_schema_input_type=bool | str)]
+
+
+class Settings(SettingsModel):
+    """Everything that a stack file declares, one field per ``tandem:`` key."""
+
+    hosts: Annotated[tuple[HostSettings, ...], Field(min_length=1)]
+    """The Docker hosts; the first one is the head."""
+    image: ImageSettings
+    """The container image."""
+    model: ModelSettings
+    """The model."""
+    serve: ServeSettings = ServeSettings()
+    """How vLLM serves."""
+    ray: RaySettings = RaySettings()
+    """How Ray spans the hosts."""
+    backend: Literal["ray"] = "ray"
+    """What carries tensor and pipeline parallelism over several hosts."""
+    rdma: bool = True
+    """Give containers /dev/infiniband, IPC_LOCK and unlimited locked memory."""
+    shm_size: Bytes = 10 * GIB
+    """Size limit of each container's /dev/shm; only what is used takes memory."""
+    survey: Switch = True
+    """Look at the hosts before each preview and up."""
+
+    @property
+    def head(self) -> HostSettings:
+        """Return the host that runs Ray's head and the server."""
+        return self.hosts[0]
+
+    @property
+    def world_size(self) -> int:
+        """Return the number of ranks, tensor parallel times pipeline parallel."""
+        return self.serve.tensor_parallel * self.serve.pipeline_parallel

@@ -1,0 +1,82 @@
+"""The one way to a host: the system's OpenSSH client.
+
+Docker's own ``ssh://`` runs the same program, so aliases, ports, users, agents, jump hosts and
+known_hosts work as the user set them up, and both share one multiplexed connection per host.
+Standard library only: gates use it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+UNREACHABLE = 255
+"""OpenSSH's own exit status when the connection, not the remote command, failed."""
+
+# OpenSSH takes the first value of an option, so what the user gives goes before these.
+_OPTIONS = {
+    "BatchMode": "yes",  # nobody can answer a prompt during a deployment
+    "StrictHostKeyChecking": "yes",
+    "ConnectTimeout": "10",
+    # A host that dies without closing its connection ends a wait after 30 seconds.
+    "ServerAliveInterval": "10",
+    "ServerAliveCountMax": "3",
+    "ControlMaster": "auto",
+    "ControlPath": "~/.ssh/tandem-%C",  # %C: no absolute path of the operator's enters the state
+    "ControlPersist": "60",
+}
+
+
+@dataclass(frozen=True)
+class SshTarget:
+    """A host as typed after ``ssh``, with the options that lead to it."""
+
+    destination: str
+    """An alias of ``~/.ssh/config``, ``user@host``, or ``ssh://user@host:port``."""
+    options: tuple[str, ...] = ()
+    """The user's own words for ``ssh``, e.g. ``("-o", "ProxyJump=bastion")``."""
+
+    @property
+    def all_options(self) -> tuple[str, ...]:
+        """Return the user's options followed by Tandem's defaults, as separate words."""
+        defaults = (word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}"))
+        return (*self.options, *defaults)
+
+    @property
+    def docker_host(self) -> str:
+        """Return the destination in the form of ``DOCKER_HOST``."""
+        return self.destination if self.is_url else f"ssh://{self.destination}"
+
+    @property
+    def is_url(self) -> bool:
+        """Tell whether the destination is written as ``ssh://…``."""
+        return self.destination.startswith("ssh://")
+
+    def argv(self, *command: str) -> list[str]:
+        """Return the words that run ``command`` on the host, quoted for the remote shell."""
+        return ["ssh", *self.all_options, "-T", "--", self.destination, shlex.join(command)]
+
+    def run(
+        self, *command: str, stdin: str = "", timeout: float | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ``command`` on the host and return its output and exit status.
+
+        Timeout in seconds; a command that exceeds it raises subprocess.TimeoutExpired.
+        """
+        make_control_directory()
+        return subprocess.run(
+            self.argv(*command),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+        )
+
+
+def make_control_directory() -> None:
+    """Create ``~/.ssh`` where it is missing: OpenSSH exits when it can't bind its control socket."""
+    Path.home().joinpath(".ssh").mkdir(mode=0o700, exist_ok=True)

@@ -1,0 +1,41 @@
+"""What a look at the hosts found."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _FactsModel(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class HostFacts(_FactsModel):
+    """One host as it is."""
+
+    name: str
+    problem: str | None = None
+    """Why SSH could not look at the host, in its own words; the other facts are empty then."""
+    docker_problem: str | None = None
+    """What Docker answered instead of its version, or None."""
+    interfaces: dict[str, str] = {}
+    """Name of the network interface by IPv4 address."""
+    listening: frozenset[int] = frozenset()
+    """TCP ports that something listens on, the deployment's own containers left out."""
+    has_model: bool = False
+    """Whether the model's folder holds a config.json."""
+
+
+class ImageFacts(_FactsModel):
+    """What the head's Docker says of the image."""
+
+    digest: str | None = None
+    """The digest (``sha256:…``) that the reference stands for, or None when it is not known."""
+    problem: str | None = None
+    """Why the digest is not known, in Docker's words."""
+
+
+class Facts(_FactsModel):
+    """All hosts and the image."""
+
+    hosts: tuple[HostFacts, ...]
+    image: ImageFacts

@@ -1,0 +1,44 @@
+"""Look at every host at once, over one multiplexed SSH connection each."""
+
+from __future__ import annotations
+
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from tandem.ssh import UNREACHABLE
+from tandem.survey.facts import Facts, HostFacts, ImageFacts
+from tandem.survey.parse import host_facts
+from tandem.survey.registry import image_facts
+
+if TYPE_CHECKING:
+    from tandem.settings import HostSettings, Settings
+
+TIMEOUT_SECONDS = 30
+"""How long one host may take to answer."""
+
+
+def survey(settings: Settings, stack: str) -> Facts | None:
+    """Return what is on the hosts, or None when the stack file switches the survey off."""
+    if not settings.survey:
+        return None
+    with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
+        hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
+    head = hosts[0]
+    can_ask = head.problem is None and head.docker_problem is None
+    image = image_facts(settings.head.target, settings.image) if can_ask else ImageFacts()
+    return Facts(hosts=hosts, image=image)
+
+
+def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
+    probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
+    words = ("sh", "-s", "--", stack, settings.model.source.path)
+    try:
+        answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
+    except subprocess.TimeoutExpired:
+        return HostFacts(name=host.name, problem=f"no answer within {TIMEOUT_SECONDS} s")
+    if answer.returncode == UNREACHABLE:
+        lines = answer.stderr.strip().splitlines()
+        return HostFacts(name=host.name, problem=lines[-1] if lines else "no answer")
+    return host_facts(host.name, answer.stdout)
