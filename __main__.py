@@ -1,0 +1,29 @@
+"""Tandem: one large model over several Docker hosts."""
+
+import pulumi
+
+from components import Cluster, read_settings
+from tandem.errors import TandemError
+from tandem.planner import make_plan
+from tandem.survey import survey
+
+stack = pulumi.get_stack()
+
+try:
+    settings = read_settings()
+    facts = survey(settings, stack)
+    plan = make_plan(settings, facts, stack)
+except TandemError as problem:
+    raise pulumi.RunError(str(problem)) from None
+
+for finding in plan.warnings:
+    pulumi.log.warn(str(finding))
+
+cluster = Cluster(stack, plan)
+
+pulumi.export("endpoint", cluster.endpoint)
+pulumi.export("servedName", plan.served_name)
+pulumi.export("model", plan.model)
+pulumi.export("hosts", {host.name: host.address for host in plan.hosts})
+pulumi.export("ranks", {str(rank.rank): rank.host for rank in plan.ranks})
+pulumi.export("containers", cluster.containers)

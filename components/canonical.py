@@ -1,0 +1,79 @@
+"""From a container's spec to pulumi-docker's arguments, spelled as Docker gives them back.
+
+Several inputs are compared as literal text with what Docker answers, so another spelling of the
+same thing would be a difference at every ``up``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi_docker as docker
+
+from tandem.planner import ContainerSpec
+from tandem.units import MIB
+
+
+def container_arguments(spec: ContainerSpec) -> dict[str, Any]:
+    """Return the keyword arguments of ``docker.Container`` that follow from the spec alone."""
+    return {
+        "name": spec.name,
+        "entrypoints": list(spec.entrypoint) if spec.entrypoint is not None else None,
+        "command": list(spec.command),
+        "envs": [f"{name}={value}" for name, value in sorted(spec.env.items())],
+        "mounts": [
+            docker.ContainerMountArgs(
+                type="volume", source=mount.volume, target=mount.target, read_only=mount.read_only
+            )
+            for mount in spec.mounts
+        ],
+        "uploads": [
+            docker.ContainerUploadArgs(file=upload.path, content=upload.content)
+            for upload in spec.uploads
+        ],
+        "device_requests": [_gpus(spec.gpus)],
+        "network_mode": "host",
+        "labels": [
+            docker.ContainerLabelArgs(label=name, value=value)
+            for name, value in sorted(spec.labels.items())
+        ],
+        "restart": "unless-stopped",
+        "must_run": True,
+        # Unset, a delete kills at once (pulumi-docker reads this, not stop_timeout).
+        "destroy_grace_seconds": spec.grace_seconds,
+        "log_driver": "json-file",
+        "log_opts": {"max-size": "50m", "max-file": "3"},
+        **({} if spec.beside_head else _own_namespaces(spec)),
+        **(_rdma() if spec.rdma else {}),
+    }
+
+
+def _own_namespaces(spec: ContainerSpec) -> dict[str, Any]:
+    return {
+        # Ray and vLLM leave children behind that only a real init reaps.
+        "init": True,
+        "ipc_mode": "shareable" if spec.role == "head" else "private",
+        "shm_size": spec.shm_bytes // MIB,
+    }
+
+
+def _gpus(gpus: int | tuple[str, ...]) -> docker.ContainerDeviceRequestArgs:
+    if isinstance(gpus, int):
+        return docker.ContainerDeviceRequestArgs(
+            driver="nvidia", count=gpus, capabilities=["gpu"]
+        )
+    return docker.ContainerDeviceRequestArgs(
+        driver="nvidia", device_ids=list(gpus), capabilities=["gpu"]
+    )
+
+
+def _rdma() -> dict[str, Any]:
+    return {
+        "devices": [
+            docker.ContainerDeviceArgs(
+                host_path="/dev/infiniband", container_path="/dev/infiniband", permissions="rwm"
+            )
+        ],
+        "capabilities": docker.ContainerCapabilitiesArgs(adds=["CAP_IPC_LOCK"]),
+        "ulimits": [docker.ContainerUlimitArgs(name="memlock", soft=-1, hard=-1)],
+    }

@@ -1,0 +1,57 @@
+"""One container on one host, and when it is replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+import pulumi_docker as docker
+
+from components.canonical import container_arguments
+from components.docker_host import DockerHost
+from tandem.planner import ContainerSpec
+
+
+def replacement_options(
+    parent: pulumi.Resource,
+    provider: docker.Provider,
+    depends_on: Sequence[pulumi.Resource],
+    trigger: Any = None,
+) -> pulumi.ResourceOptions:
+    """Return the options of every container: any difference makes a new one, the old one first.
+
+    A container that is found stopped, or that could not start, must not be patched: the gates
+    behind it run again only when it is replaced.
+    """
+    return pulumi.ResourceOptions(
+        parent=parent,
+        provider=provider,
+        depends_on=depends_on,
+        replace_on_changes=["*"],
+        # A replacement that replace_on_changes asks for is create-first otherwise.
+        delete_before_replace=True,
+        replacement_trigger=trigger,
+    )
+
+
+def container(
+    name: str,
+    spec: ContainerSpec,
+    host: DockerHost,
+    parent: pulumi.Resource,
+    *,
+    depends_on: Sequence[pulumi.Resource],
+    trigger: Any = None,
+    **extra: Any,
+) -> docker.Container:
+    """Declare the container of ``spec`` on ``host``."""
+    return docker.Container(
+        name,
+        image=host.image.repo_digest,
+        **container_arguments(spec),
+        **extra,
+        opts=replacement_options(
+            parent, host.provider, (host.image, host.model_volume, *depends_on), trigger
+        ),
+    )

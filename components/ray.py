@@ -1,0 +1,81 @@
+"""Ray over all hosts: the head, a worker on every other host, and the gate that counts them."""
+
+from __future__ import annotations
+
+import pulumi
+import pulumi_docker as docker
+from pulumi_command import local
+
+from components.containers import container
+from components.docker_host import DockerHost
+from components.gate import gate
+from tandem.planner import ContainerSpec
+from tandem.planner.plan import RayPlan
+
+
+class RayHead(pulumi.ComponentResource):
+    """The Ray head, with the volume that it shares with the server."""
+
+    container: docker.Container
+
+    def __init__(
+        self,
+        name: str,
+        plan: RayPlan,
+        host: DockerHost,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("tandem:index:RayHead", name, None, opts)
+        session = docker.Volume(
+            f"{name}-session",
+            name=plan.session_volume.name,
+            opts=pulumi.ResourceOptions(parent=self, provider=host.provider),
+        )
+        self.container = container(
+            name, plan.head, host, self, depends_on=[session], trigger=plan.fingerprint
+        )
+        self.register_outputs({"container": self.container.id})
+
+
+class RayWorker(pulumi.ComponentResource):
+    """A Ray worker; a new head makes a new worker, since a worker can't change its session."""
+
+    container: docker.Container
+
+    def __init__(
+        self,
+        name: str,
+        spec: ContainerSpec,
+        host: DockerHost,
+        head: RayHead,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("tandem:index:RayWorker", name, None, opts)
+        self.container = container(
+            name,
+            spec,
+            host,
+            self,
+            depends_on=[head.container],
+            trigger=head.container.id,
+        )
+        self.register_outputs({"container": self.container.id})
+
+
+class JoinGate(pulumi.ComponentResource):
+    """Done only when exactly the declared nodes have joined."""
+
+    command: local.Command
+
+    def __init__(
+        self,
+        name: str,
+        plan: RayPlan,
+        head: RayHead,
+        workers: list[RayWorker],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("tandem:index:JoinGate", name, None, opts)
+        containers = [head.container, *(worker.container for worker in workers)]
+        self.command = gate(name, "join", plan.join.to_json(), containers, self)
+        self.register_outputs({"report": self.command.stdout})

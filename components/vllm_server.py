@@ -1,0 +1,65 @@
+"""The vLLM server and the gate that asks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+import pulumi_docker as docker
+from pulumi_command import local
+
+from components.containers import container
+from components.docker_host import DockerHost
+from components.gate import gate
+from components.ray import JoinGate, RayHead, RayWorker
+from tandem.planner.plan import Plan
+
+
+class VllmServer(pulumi.ComponentResource):
+    """The server's container, in the head's process and IPC namespaces where there is Ray."""
+
+    container: docker.Container
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        host: DockerHost,
+        head: RayHead | None = None,
+        workers: list[RayWorker] | None = None,
+        joined: JoinGate | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("tandem:index:VllmServer", name, None, opts)
+        shared: dict[str, Any] = {}
+        if head is not None:
+            # A Ray driver finds its raylet by scanning processes, and shares memory with it.
+            namespace = pulumi.Output.concat("container:", head.container.id)
+            shared = {"ipc_mode": namespace, "pid_mode": namespace}
+        self.container = container(
+            name,
+            plan.server,
+            host,
+            self,
+            depends_on=[joined.command] if joined else [],
+            trigger=[worker.container.id for worker in workers or []] or None,
+            **shared,
+        )
+        self.register_outputs({"container": self.container.id})
+
+
+class ReadyGate(pulumi.ComponentResource):
+    """Done only when the server has completed a chat."""
+
+    command: local.Command
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        server: VllmServer,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        super().__init__("tandem:index:ReadyGate", name, None, opts)
+        self.command = gate(name, "ready", plan.ready.to_json(), [server.container], self)
+        self.register_outputs({"report": self.command.stdout})
