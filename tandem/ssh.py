@@ -7,6 +7,7 @@ Standard library only: gates use it.
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import subprocess
 from dataclasses import dataclass
@@ -24,7 +25,6 @@ _OPTIONS = {
     "ServerAliveInterval": "10",
     "ServerAliveCountMax": "3",
     "ControlMaster": "auto",
-    "ControlPath": "~/.ssh/tandem-%C",  # %C: no absolute path of the operator's enters the state
     "ControlPersist": "60",
 }
 
@@ -41,8 +41,16 @@ class SshTarget:
     @property
     def all_options(self) -> tuple[str, ...]:
         """Return the user's options followed by Tandem's defaults, as separate words."""
-        defaults = (word for name, value in _OPTIONS.items() for word in ("-o", f"{name}={value}"))
+        named = _OPTIONS | {"ControlPath": self._control_path}
+        defaults = (word for name, value in named.items() for word in ("-o", f"{name}={value}"))
         return (*self.options, *defaults)
+
+    @property
+    def _control_path(self) -> str:
+        # %C alone is the same for two aliases of one host, and a connection whose host key was
+        # verified for one of them would serve the other, too. No absolute path: this is in state.
+        words = "\0".join((self.destination, *self.options))
+        return f"~/.ssh/tandem-{hashlib.sha256(words.encode()).hexdigest()[:8]}-%C"
 
     @property
     def docker_host(self) -> str:

@@ -1,0 +1,56 @@
+# Thin targets: each prints the command that it runs.
+SHELL := /bin/sh
+STACK ?= lab
+RUN := tools/run
+PYTHON := .venv/bin/python
+
+# A file in this folder is the backend where nothing else is chosen; `pulumi login` is not needed.
+export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state
+export PULUMI_CONFIG_PASSPHRASE ?=
+
+.PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy
+
+demo: setup tools lab-up
+	$(RUN) pulumi stack select --create lab
+	$(RUN) pulumi up --stack lab --yes --skip-preview
+	@echo; echo "The model answers (it is tiny and random, so is what it says):"
+	python3 -m tandem.remote.ask "$$($(RUN) pulumi stack output endpoint --stack lab | sed 's,/v1$$,,')" tiny-qwen3
+	@echo
+	@echo "look:       python3 -m lab status"
+	@echo "change:     edit serve.maxModelLen in stacks/Pulumi.lab.yaml, then: make up STACK=lab"
+	@echo "take down:  make destroy STACK=lab && make lab-down"
+
+test: setup tools check unit lab-up
+	$(PYTHON) -m pytest tests/tools tests/lab tests/e2e
+	python3 -m lab down
+
+unit: setup
+	$(PYTHON) -m pytest tests/unit tests/stack tests/lab_unit
+
+check: setup
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy .
+
+setup: .venv/.ready
+
+.venv/.ready: requirements.lock
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --requirement requirements.lock
+	@touch $@
+
+tools:
+	python3 -m tools install
+
+lab-up:
+	python3 -m lab up --hosts 2
+
+lab-down:
+	python3 -m lab down
+
+preview up destroy:
+	$(RUN) pulumi $@ --stack $(STACK)
+
+drift:
+	$(RUN) pulumi refresh --preview-only --expect-no-changes --stack $(STACK)
+

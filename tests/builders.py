@@ -1,0 +1,112 @@
+"""Small builders that several tests share: a stack's configuration, facts, and plans."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched
+from tandem.planner import Plan, make_plan
+from tandem.settings import Settings, load_settings
+from tandem.ssh import SshTarget
+from tandem.survey.facts import Facts, HostFacts, ImageFacts
+
+DIGEST = "sha256:" + "a" * 64
+"""A digest that an image reference stands for."""
+
+
+def config(hosts: int = 1) -> dict[str, Any]:
+    """Return the least that a stack file with so many hosts of one GPU has to say."""
+    return {
+        "hosts": [
+            {"name": f"host-{n}", "ssh": f"ops@host-{n}", "address": f"10.0.0.{n}"}
+            for n in range(1, hosts + 1)
+        ],
+        "image": {"reference": f"registry.example/vllm:1@{DIGEST}"},
+        "model": {"id": "org/model", "source": {"path": "/srv/model"}},
+        "serve": {"tensorParallel": hosts},
+    }
+
+
+def changed(hosts: int, changes: dict[str, Any]) -> dict[str, Any]:
+    """Return ``config(hosts)`` with e.g. ``{"hosts.0.address": "10.0.0.9"}`` set."""
+    data = copy.deepcopy(config(hosts))
+    for key, value in changes.items():
+        *path, last = [int(part) if part.isdigit() else part for part in key.split(".")]
+        place: Any = data
+        for part in path:
+            place = place[part] if isinstance(part, int) else place.setdefault(part, {})
+        if value is None:
+            del place[last]
+        else:
+            place[last] = value
+    return data
+
+
+def load(data: dict[str, Any]) -> Settings:
+    """Read settings the way Pulumi hands them over: every value is text, objects are JSON."""
+    return load_settings(
+        {
+            f"tandem:{key}": value if isinstance(value, str) else json.dumps(value)
+            for key, value in data.items()
+        }
+    )
+
+
+def settings(hosts: int = 1, changes: dict[str, Any] | None = None) -> Settings:
+    """Return the settings of ``changed``."""
+    return load(changed(hosts, changes or {}))
+
+
+def host_facts(settings: Settings) -> list[HostFacts]:
+    """Return what healthy hosts show: the address on eth0, eth1 and so on, and the model."""
+    return [
+        HostFacts(
+            name=host.name,
+            interfaces={"127.0.0.1": "lo", str(host.address): f"eth{index}"},
+            has_model=True,
+        )
+        for index, host in enumerate(settings.hosts)
+    ]
+
+
+def facts(
+    settings: Settings,
+    first: dict[str, Any] | None = None,
+    image: ImageFacts | None = None,
+) -> Facts:
+    """Return the facts of healthy hosts, with changes to the first host."""
+    head, *others = host_facts(settings)
+    head = head.model_copy(update=first or {})
+    return Facts(hosts=(head, *others), image=image or ImageFacts(digest=DIGEST))
+
+
+def plan(hosts: int = 1, changes: dict[str, Any] | None = None, stack: str = "test") -> Plan:
+    """Return the plan of ``settings`` on healthy hosts."""
+    declared = settings(hosts, changes)
+    return make_plan(declared, facts(declared), stack)
+
+
+def watched(number: int, part: str = "ray-worker") -> Watched:
+    """Return a container of host ``number``."""
+    name = f"host-{number}"
+    return Watched(name, SshTarget(f"ops@{name}"), f"tandem-test-{name}-{part}")
+
+
+def join_spec(hosts: int = 2, timeout_seconds: int = 10) -> JoinSpec:
+    """Return what a join gate over hosts of one GPU waits for."""
+    nodes = tuple(Node(watched(n), f"10.0.0.{n}", 1) for n in range(1, hosts + 1))
+    return JoinSpec(nodes, "10.0.0.1:6379", timeout_seconds)
+
+
+def ready_spec(*, expects_reasoning: bool = False, timeout_seconds: int = 10) -> ReadySpec:
+    """Return what a ready gate with one worker waits for."""
+    return ReadySpec(
+        server=watched(1, "server"),
+        others=(watched(2),),
+        url="http://10.0.0.1:8000",
+        served_name="model",
+        expects_reasoning=expects_reasoning,
+        timeout_seconds=timeout_seconds,
+    )

@@ -1,0 +1,109 @@
+"""A copy of the project in a folder of its own, driven through the real Pulumi engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+NO_CHANGES_EXPECTED = 7
+"""Pulumi's exit status when --expect-no-changes found some."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command said, both streams together, and its exit status."""
+
+    code: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Project:
+    """One stack in a copy of the project, with a backend of its own."""
+
+    folder: Path
+    stack: str
+
+    @classmethod
+    def copy(cls, folder: Path, stack: str, sample: str) -> Project:
+        """Copy the project to ``folder`` and start ``stack`` from a sample of stacks/."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("tandem", "components", "tools"):
+            (folder / name).symlink_to(ROOT / name)
+        for name in ("Pulumi.yaml", "__main__.py"):
+            shutil.copy(ROOT / name, folder)
+        (folder / ".venv").symlink_to(Path(sys.executable).parent.parent)
+        (folder / "stacks").mkdir()
+        (folder / "backend").mkdir()
+        project = cls(folder, stack)
+        shutil.copy(ROOT / "stacks" / f"Pulumi.{sample}.yaml", project.stack_file)
+        made = project.pulumi("stack", "init", stack)
+        assert made.code == 0, made.text
+        return project
+
+    @property
+    def stack_file(self) -> Path:
+        """Return the stack file."""
+        return self.folder / "stacks" / f"Pulumi.{self.stack}.yaml"
+
+    def change(self, key: str, value: object) -> None:
+        """Set ``key``, e.g. ``hosts.0.address``, in the stack file; None removes it."""
+        data = yaml.safe_load(self.stack_file.read_text())
+        first, *rest = key.split(".")
+        place: Any = data["config"]
+        parts: list[str | int] = [f"tandem:{first}", *(int(p) if p.isdigit() else p for p in rest)]
+        for part in parts[:-1]:
+            place = place[part]
+        if value is None:
+            del place[parts[-1]]
+        else:
+            place[parts[-1]] = value
+        self.stack_file.write_text(yaml.safe_dump(data, sort_keys=False))
+
+    def pulumi(self, *arguments: str) -> Run:
+        """Run ``pulumi`` in the project and return what it said."""
+        environment = dict(os.environ)
+        environment |= {
+            "PULUMI_BACKEND_URL": f"file://{self.folder}/backend",
+            "PULUMI_CONFIG_PASSPHRASE": "",
+            "PULUMI_STACK": self.stack,
+        }
+        done = subprocess.run(
+            [ROOT / "tools" / "run", "pulumi", "--non-interactive", "--color=never", *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return Run(done.returncode, done.stdout)
+
+    def up(self, *arguments: str) -> Run:
+        """Run ``pulumi up``."""
+        return self.pulumi("up", "--yes", "--skip-preview", *arguments)
+
+    def outputs(self) -> dict[str, Any]:
+        """Return the stack's outputs."""
+        said = self.pulumi("stack", "output", "--json")
+        assert said.code == 0, said.text
+        outputs: dict[str, Any] = json.loads(said.text)
+        return outputs
+
+    def planned(self, *arguments: str) -> dict[str, str]:
+        """Return what a preview would do by resource name, unchanged ones left out."""
+        done = self.pulumi("preview", "--json", *arguments)
+        steps = json.loads(done.text[done.text.index("{\n") :])["steps"]
+        return {
+            step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] != "same"
+        }

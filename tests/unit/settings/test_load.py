@@ -1,0 +1,209 @@
+"""Stack files, good and bad, as Pulumi hands them over."""
+
+from typing import Any
+
+import pytest
+
+from tandem.errors import InvalidStack
+from tandem.settings import load_settings
+from tandem.units import GIB
+from tests.builders import changed, load, settings
+
+SSH = r"string should match pattern '^(ssh://)?[A-Za-z0-9_][^\s/:]*(:\d+)?$'"
+
+BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "a misspelt key at the top": (
+        {"shmsize": "1GiB"},
+        'tandem:shmsize: this key is not known; did you mean "shmSize"? [unknown-key]',
+    ),
+    "a misspelt key of a host": (
+        {"hosts.0.adress": "10.0.0.1"},
+        'tandem:hosts[0].adress: this key is not known; did you mean "address"? [unknown-key]',
+    ),
+    "a key in snake_case": (
+        {"serve.max_model_len": 512},
+        "tandem:serve.max_model_len: this key is not known; "
+        'did you mean "maxModelLen"? [unknown-key]',
+    ),
+    "a key like no other": (
+        {"model.source.hub": True},
+        "tandem:model.source.hub: this key is not known; known here: path [unknown-key]",
+    ),
+    "no hosts": (
+        {"hosts": None},
+        "tandem:hosts: this key is missing; add it to the stack file [missing-key]",
+    ),
+    "a host without an address": (
+        {"hosts.0.address": None},
+        "tandem:hosts[0].address: this key is missing; add it to the stack file [missing-key]",
+    ),
+    "an empty list of hosts": (
+        {"hosts": []},
+        "tandem:hosts: [] can't be used here; "
+        "tuple should have at least 1 item after validation, not 0 [bad-value]",
+    ),
+    "an option of ssh as destination": (
+        {"hosts.0.ssh": "-oProxyCommand=x"},
+        f'tandem:hosts[0].ssh: "-oProxyCommand=x" can\'t be used here; {SSH} [bad-value]',
+    ),
+    "an option of ssh inside a URL": (
+        {"hosts.0.ssh": "ssh://-oProxyCommand=x"},
+        f'tandem:hosts[0].ssh: "ssh://-oProxyCommand=x" can\'t be used here; {SSH} [bad-value]',
+    ),
+    "ssh with a space": (
+        {"hosts.0.ssh": "host -v"},
+        f'tandem:hosts[0].ssh: "host -v" can\'t be used here; {SSH} [bad-value]',
+    ),
+    "an address with three numbers": (
+        {"hosts.0.address": "10.0.1"},
+        "tandem:hosts[0].address: \"10.0.1\" can't be used here; "
+        "expected 4 octets in '10.0.1' [bad-value]",
+    ),
+    "no GPU": (
+        {"hosts.0.gpus": 0},
+        "tandem:hosts[0].gpus: 0 can't be used here; "
+        "input should be greater than or equal to 1 [bad-value]",
+    ),
+    "a name in capitals": (
+        {"hosts.0.name": "Host"},
+        "tandem:hosts[0].name: \"Host\" can't be used here; "
+        "string should match pattern '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' [bad-value]",
+    ),
+    "ssh options as one text": (
+        {"hosts.0.sshOptions": "-p 22"},
+        "tandem:hosts[0].sshOptions: \"-p 22\" can't be used here; "
+        "input should be a valid array [bad-value]",
+    ),
+    "a size without a unit that exists": (
+        {"shmSize": "10 gigs"},
+        'tandem:shmSize: "10 gigs" can\'t be used here; '
+        '"10 gigs" is not a size; write bytes, or e.g. "10GiB" or "500MB" [bad-value]',
+    ),
+    "a duration in words": (
+        {"serve.readyTimeout": "45 min"},
+        'tandem:serve.readyTimeout: "45 min" can\'t be used here; '
+        '"45 min" is not a duration; write seconds, or e.g. "90s" or "1h30m" [bad-value]',
+    ),
+    "a port above 65535": (
+        {"serve.port": 70000},
+        "tandem:serve.port: 70000 can't be used here; "
+        "input should be less than or equal to 65535 [bad-value]",
+    ),
+    "an argument as a number": (
+        {"serve.args": ["--seed", 5]},
+        "tandem:serve.args[1]: 5 can't be used here; input should be a valid string [bad-value]",
+    ),
+    "a number as text": (
+        {"serve.tensorParallel": "2"},
+        "tandem:serve.tensorParallel: \"2\" can't be used here; "
+        "input should be a valid integer [bad-value]",
+    ),
+    "a relative model folder": (
+        {"model.source.path": "srv/model"},
+        "tandem:model.source.path: \"srv/model\" can't be used here; "
+        "string should match pattern '^/[^:,]+$' [bad-value]",
+    ),
+    "a backend that is not there": (
+        {"backend": "gloo"},
+        "tandem:backend: \"gloo\" can't be used here; input should be 'ray' [bad-value]",
+    ),
+    "neither on nor off": (
+        {"survey": "maybe"},
+        "tandem:survey: \"maybe\" can't be used here; input should be a valid boolean [bad-value]",
+    ),
+    "an unknown word as entrypoint": (
+        {"image.entrypoint": "bash"},
+        "tandem:image.entrypoint: \"bash\" can't be used here; "
+        "input should be 'vllm' or 'image' [bad-value]",
+    ),
+    "a value that is no list": (
+        {"hosts": "[{"},
+        "tandem:hosts: \"[{\" can't be used here; input should be a valid array [bad-value]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("changes", "line"), BAD.values(), ids=BAD)
+def test_a_bad_stack_file_is_told_in_one_line(changes: dict[str, Any], line: str) -> None:
+    with pytest.raises(InvalidStack) as refused:
+        load(changed(1, changes))
+    assert str(refused.value) == line
+
+
+def test_every_bad_key_has_a_line_of_its_own() -> None:
+    with pytest.raises(InvalidStack) as refused:
+        load(changed(2, {"hosts.0.gpu": 1, "hosts.1.address": "x", "model.id": ""}))
+    assert [finding.path for finding in refused.value.findings] == [
+        "tandem:hosts[0].gpu",
+        "tandem:hosts[1].address",
+        "tandem:model.id",
+    ]
+
+
+def test_a_long_value_is_cut_in_the_line() -> None:
+    with pytest.raises(InvalidStack) as refused:
+        load(changed(1, {"hosts.0.name": "X" * 500}))
+    assert len(str(refused.value)) < 250
+    assert "XXX..." in str(refused.value)
+
+
+def test_device_ids_may_be_numbers() -> None:
+    head = settings(1, {"hosts.0.gpus": [0, 3]}).head
+    assert head.gpus == ("0", "3")
+    assert head.gpu_count == 2
+
+
+def test_values_of_variables_may_be_numbers() -> None:
+    assert settings(1, {"hosts.0.env": {"NCCL_IB_GID_INDEX": 3}}).head.env == {
+        "NCCL_IB_GID_INDEX": "3"
+    }
+
+
+def test_defaults_hold_where_the_stack_file_says_nothing() -> None:
+    read = settings()
+    assert (read.backend, read.rdma, read.survey, read.shm_size) == ("ray", True, True, 10 * GIB)
+    assert (read.serve.port, read.serve.ready_timeout) == (8000, 2700)
+    assert (read.ray.port, read.ray.join_timeout) == (6379, 600)
+    assert (read.head.gpu_count, read.model.name) == (1, "org/model")
+
+
+@pytest.mark.parametrize(("text", "value"), [("on", True), ("off", False), ("false", False)])
+def test_survey_is_switched_by_on_and_off(text: str, value: bool) -> None:
+    assert settings(1, {"survey": text}).survey is value
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("false", False)])
+def test_rdma_is_read_from_text(text: str, value: bool) -> None:
+    assert settings(1, {"rdma": text}).rdma is value
+
+
+def test_sizes_and_durations_are_read_with_their_units() -> None:
+    read = settings(1, {"shmSize": "2GiB", "serve.readyTimeout": "1h30m", "ray.joinTimeout": 90})
+    assert (read.shm_size, read.serve.ready_timeout, read.ray.join_timeout) == (2 * GIB, 5400, 90)
+
+
+def test_keys_of_other_namespaces_are_left_alone() -> None:
+    with pytest.raises(InvalidStack) as refused:
+        load_settings({"pulumi:disable-default-providers": '["docker"]', "aws:region": "x"})
+    assert {finding.code for finding in refused.value.findings} == {"missing-key"}
+
+
+@pytest.mark.parametrize("ssh", ["spark-1", "nvidia@spark-1.lan", "ssh://nvidia@spark-1.lan:2222"])
+def test_a_host_is_written_as_typed_after_ssh(ssh: str) -> None:
+    assert settings(1, {"hosts.0.ssh": ssh}).head.target.destination == ssh
+
+
+@pytest.mark.parametrize(
+    ("reference", "repository", "digest"),
+    [
+        ("vllm:1", "vllm", None),
+        ("10.0.0.9:5000/vllm:1", "10.0.0.9:5000/vllm", None),
+        ("10.0.0.9:5000/vllm", "10.0.0.9:5000/vllm", None),
+        ("r.example/a/b:1@sha256:" + "0" * 64, "r.example/a/b", "sha256:" + "0" * 64),
+    ],
+)
+def test_a_reference_is_split_into_repository_and_digest(
+    reference: str, repository: str, digest: str | None
+) -> None:
+    image = settings(1, {"image.reference": reference}).image
+    assert (image.repository, image.digest) == (repository, digest)

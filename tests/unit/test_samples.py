@@ -1,0 +1,106 @@
+"""Every stack file in stacks/ can be read, and its declaration has no errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tandem.findings import Severity
+from tandem.planner.rules import check
+from tandem.settings import (
+    HostSettings,
+    ImageSettings,
+    ModelSettings,
+    ModelSource,
+    RaySettings,
+    ServeSettings,
+    Settings,
+    load_settings,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+GROUPS: tuple[type[BaseModel], ...] = (
+    HostSettings,
+    ImageSettings,
+    ModelSettings,
+    ModelSource,
+    RaySettings,
+    ServeSettings,
+)
+
+STACKS = Path(__file__).parents[2] / "stacks"
+SAMPLES = sorted(STACKS.glob("Pulumi.*.yaml"))
+HAND_WRITTEN = ("lab", "lab-single", "quad", "spark-pair")
+
+
+def _settings(path: Path) -> Settings:
+    """Read the stack file as Pulumi hands it over: text as it is, anything else as JSON."""
+    config: dict[str, Any] = yaml.safe_load(path.read_text())["config"]
+    return load_settings(
+        {
+            key: value if isinstance(value, str) else json.dumps(value)
+            for key, value in config.items()
+        }
+    )
+
+
+def test_samples_are_there() -> None:
+    names = {path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in SAMPLES}
+    assert set(HAND_WRITTEN) <= names
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_sample_has_no_errors(path: Path) -> None:
+    errors = [finding for finding in check(_settings(path)) if finding.severity is Severity.ERROR]
+    assert errors == []
+
+
+@pytest.mark.parametrize("name", HAND_WRITTEN)
+def test_sample_uses_every_declared_gpu(name: str) -> None:
+    settings = _settings(STACKS / f"Pulumi.{name}.yaml")
+    assert settings.world_size == sum(host.gpu_count for host in settings.hosts)
+
+
+@pytest.mark.parametrize("word", ["on", "off", '"on"', '"off"', "true", "false"])
+def test_switch_is_read_with_and_without_quotes(tmp_path: Path, word: str) -> None:
+    text = (STACKS / "Pulumi.spark-pair.yaml").read_text()
+    path = tmp_path / "Pulumi.copy.yaml"
+    path.write_text(f"{text}  tandem:survey: {word}\n")
+    assert _settings(path).survey is (word.strip('"') in {"on", "true"})
+
+
+def test_spark_pair_serves_what_its_recipe_says() -> None:
+    settings = _settings(STACKS / "Pulumi.spark-pair.yaml")
+    serve = settings.serve
+    assert settings.model.id == "Qwen/Qwen3.5-122B-A10B-FP8"
+    assert (serve.tensor_parallel, serve.pipeline_parallel) == (2, 1)
+    assert (serve.max_model_len, serve.max_num_batched_tokens) == (262144, 8192)
+    assert serve.gpu_memory_utilization == 0.7
+    assert settings.rdma
+    assert all("NCCL_IB_HCA" in host.env for host in settings.hosts)
+
+
+def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        key = prefix + (field.alias or name)
+        annotation = str(field.annotation)
+        groups = [group for group in GROUPS if re.search(rf"\b{group.__name__}\b", annotation)]
+        if groups:
+            yield from _keys(groups[0], f"{key}[]." if "tuple" in annotation else f"{key}.")
+        else:
+            yield key
+
+
+def test_readme_has_every_key() -> None:
+    readme = (STACKS.parent / "README.md").read_text()
+    table = readme.partition("## Keys")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `([^`]+)`", table, re.MULTILINE) == list(_keys(Settings))

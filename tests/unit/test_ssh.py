@@ -1,0 +1,60 @@
+"""The words that reach a host."""
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tandem import ssh
+from tandem.ssh import SshTarget
+
+
+def test_the_command_reaches_the_remote_shell_as_the_same_words() -> None:
+    command = ("sh", "-c", "echo $HOME; ls 'a b'", "")
+    argv = SshTarget("ops@host").argv(*command)
+    assert argv[0] == "ssh"
+    assert argv[-4:-1] == ["-T", "--", "ops@host"]
+    assert tuple(shlex.split(argv[-1])) == command
+
+
+def test_what_the_user_gives_comes_first_since_ssh_takes_the_first_value() -> None:
+    options = ("-o", "ConnectTimeout=99", "-F", "some where")
+    argv = SshTarget("host", options).argv("true")
+    assert tuple(argv[1:5]) == options
+    assert argv.index("ConnectTimeout=99") < argv.index("ConnectTimeout=10")
+
+
+def test_nobody_is_asked_and_host_keys_are_checked() -> None:
+    options = SshTarget("host").all_options
+    assert "BatchMode=yes" in options
+    assert "StrictHostKeyChecking=yes" in options
+
+
+def test_no_path_of_the_operator_is_in_the_options() -> None:
+    assert str(Path.home()) not in " ".join(SshTarget("host").all_options)
+
+
+@pytest.mark.parametrize(
+    ("destination", "docker_host"),
+    [
+        ("spark-1", "ssh://spark-1"),
+        ("nvidia@spark-1.lan", "ssh://nvidia@spark-1.lan"),
+        ("ssh://nvidia@spark-1.lan:22", "ssh://nvidia@spark-1.lan:22"),
+    ],
+)
+def test_docker_reaches_the_same_destination(destination: str, docker_host: str) -> None:
+    assert SshTarget(destination).docker_host == docker_host
+
+
+def test_a_command_gets_its_input_and_gives_output_and_status(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = tmp_path / "ssh"
+    fake.write_text("#!/bin/sh\nfor last; do :; done\nsh -c \"$last\"\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    done = SshTarget("host").run("sh", "-c", "cat; echo bad >&2; exit 3", stdin="good")
+    assert (done.stdout, done.stderr, done.returncode) == ("good", "bad\n", 3)
+    assert (tmp_path / ".ssh").stat().st_mode & 0o777 == 0o700
+    ssh.make_control_directory()

@@ -1,0 +1,39 @@
+"""Sizes and durations."""
+
+import pytest
+
+from tandem.units import GIB, parse_bytes, parse_seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("10GiB", 10 * GIB),
+        ("1.5GiB", 3 * GIB // 2),
+        ("500MB", 500_000_000),
+        (" 2 KiB ", 2048),
+        ("7B", 7),
+        (12, 12),
+    ],
+)
+def test_sizes(text: object, value: int) -> None:
+    assert parse_bytes(text) == value
+
+
+@pytest.mark.parametrize("text", ["10", "ten GiB", "-1GiB", "1GiB2", "GiB", "", "1gib"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size"):
+        parse_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("90s", 90), ("45m", 2700), ("1h30m", 5400), ("1d", 86400), (5, 5)]
+)
+def test_durations(text: object, value: int) -> None:
+    assert parse_seconds(text) == value
+
+
+@pytest.mark.parametrize("text", ["45", "45 min", "-5m", "1h,30m", "", "m"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_seconds(text)
