@@ -33,6 +33,7 @@ check: setup
 	.venv/bin/mypy .
 
 setup: .venv/.ready
+	@mkdir -p .pulumi-state
 
 .venv/.ready: requirements.lock
 	python3 -m venv .venv

@@ -59,9 +59,7 @@ def _own_namespaces(spec: ContainerSpec) -> dict[str, Any]:
 
 def _gpus(gpus: int | tuple[str, ...]) -> docker.ContainerDeviceRequestArgs:
     if isinstance(gpus, int):
-        return docker.ContainerDeviceRequestArgs(
-            driver="nvidia", count=gpus, capabilities=["gpu"]
-        )
+        return docker.ContainerDeviceRequestArgs(driver="nvidia", count=gpus, capabilities=["gpu"])
     return docker.ContainerDeviceRequestArgs(
         driver="nvidia", device_ids=list(gpus), capabilities=["gpu"]
     )

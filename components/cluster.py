@@ -18,9 +18,7 @@ class Cluster(pulumi.ComponentResource):
     endpoint: pulumi.Output[str]
     containers: pulumi.Output[dict[str, str]]
 
-    def __init__(
-        self, name: str, plan: Plan, opts: pulumi.ResourceOptions | None = None
-    ) -> None:
+    def __init__(self, name: str, plan: Plan, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tandem:index:Cluster", name, None, opts)
         inside = pulumi.ResourceOptions(parent=self)
         hosts = [DockerHost(f"{name}-{host.name}", host, inside) for host in plan.hosts]
@@ -40,9 +38,7 @@ class Cluster(pulumi.ComponentResource):
                 ids[host_plan.worker.name] = worker.container.id
             joined = JoinGate(f"{name}-joined", plan.ray, head, workers, inside)
 
-        server = VllmServer(
-            f"{name}-{first}-server", plan, hosts[0], head, workers, joined, inside
-        )
+        server = VllmServer(f"{name}-{first}-server", plan, hosts[0], head, workers, joined, inside)
         ids[plan.server.name] = server.container.id
         ready = ReadyGate(f"{name}-ready", plan, server, inside)
 

@@ -86,5 +86,5 @@ class SshTarget:
 
 
 def make_control_directory() -> None:
-    """Create ``~/.ssh`` where it is missing: OpenSSH exits when it can't bind its control socket."""
+    """Create ``~/.ssh`` where it is missing: OpenSSH exits when it can't bind a socket there."""
     Path.home().joinpath(".ssh").mkdir(mode=0o700, exist_ok=True)

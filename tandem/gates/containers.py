@@ -31,7 +31,7 @@ class ContainerState:
 
     watched: Watched
     status: str
-    """Docker's word: created, running, restarting, exited, dead; or ``missing``, ``unreachable``."""
+    """Docker's word (created, running, exited, …), or ``missing``, or ``unreachable``."""
     exit_code: int = 0
     restarts: int = 0
     detail: str = ""

@@ -44,9 +44,7 @@ def ready(spec: ReadySpec) -> dict[str, object]:
         if answer["state"] in {"failed", "other-model"}:
             raise GateFailed(_wrong(spec, answer))
         if seconds > spec.timeout_seconds:
-            raise GateFailed(
-                f"no answer after {spec.timeout_seconds} s\n{with_log(states[0])}"
-            )
+            raise GateFailed(f"no answer after {spec.timeout_seconds} s\n{with_log(states[0])}")
         progress = _progress(spec.server)
         if progress and progress != said:
             say(f"{seconds:4.0f} s  {progress}")
@@ -61,9 +59,7 @@ def ready(spec: ReadySpec) -> dict[str, object]:
     return {"servedName": spec.served_name, "seconds": round(seconds)}
 
 
-def _stop_at_the_first_that_ended(
-    states: list[ContainerState], restarts: dict[str, int]
-) -> None:
+def _stop_at_the_first_that_ended(states: list[ContainerState], restarts: dict[str, int]) -> None:
     for state in states:
         # Docker restarts what ends, so a container that ended may be running again.
         if state.is_down or state.restarts > restarts[state.watched.container]:

@@ -54,10 +54,7 @@ def serve_arguments(settings: Settings) -> tuple[str, ...]:
         "--kv-cache-dtype": serve.kv_cache_dtype,
     }
     words = [
-        word
-        for flag, value in options.items()
-        if value is not None
-        for word in (flag, str(value))
+        word for flag, value in options.items() if value is not None for word in (flag, str(value))
     ]
     return (MODEL_FOLDER, *words, *serve.args)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_facts(settings: Settings, facts: Facts | None) -> list[Finding]:
-    """Return the findings of settings against facts; without facts, what then has to be declared."""
+    """Return the findings of settings against facts, or what has to be declared without facts."""
     if facts is None:
         return list(_undeclared(settings))
     findings: list[Finding] = []
@@ -44,9 +44,7 @@ def _undeclared(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _host(
-    settings: Settings, host: HostSettings, seen: HostFacts, path: str
-) -> Iterator[Finding]:
+def _host(settings: Settings, host: HostSettings, seen: HostFacts, path: str) -> Iterator[Finding]:
     if seen.problem is not None:
         yield error(
             "host-unreachable",
@@ -119,7 +117,9 @@ def _image(settings: Settings, seen: ImageFacts) -> Iterator[Finding]:
         known_by_digest = settings.image.digest is not None and "not found" not in str(seen.problem)
         if known_by_digest and "unknown" not in str(seen.problem):
             # A private registry may refuse the question and still allow the pull.
-            yield warning("image-not-seen", path, f"{reference}: {seen.problem}", "the pull decides")
+            yield warning(
+                "image-not-seen", path, f"{reference}: {seen.problem}", "the pull decides"
+            )
         else:
             yield error(
                 "image-missing",

@@ -114,7 +114,8 @@ class Containers:
         return (*wait, "--", *start), arguments
 
     def _server_environment(self) -> dict[str, str]:
-        settings, env = self._settings, {}
+        settings = self._settings
+        env: dict[str, str] = {}
         if len(settings.hosts) > 1:
             env |= {"RAY_ADDRESS": self.ray_address, "VLLM_CONFIG_ROOT": CONFIG_ROOT}
         if settings.image.entrypoint == "image":

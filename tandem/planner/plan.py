@@ -99,9 +99,7 @@ def make_plan(settings: Settings, facts: Facts | None, stack: str) -> Plan:
     )
 
 
-def _host(
-    settings: Settings, containers: Containers, host: HostSettings, image: str
-) -> HostPlan:
+def _host(settings: Settings, containers: Containers, host: HostSettings, image: str) -> HostPlan:
     return HostPlan(
         name=host.name,
         target=host.target,

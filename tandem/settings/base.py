@@ -26,9 +26,7 @@ def _number_as_text(value: object) -> object:
     return str(value) if is_number else value
 
 
-Text = Annotated[
-    str, BeforeValidator(_number_as_text, json_schema_input_type=str | int | float)
-]
+Text = Annotated[str, BeforeValidator(_number_as_text, json_schema_input_type=str | int | float)]
 """Text that YAML may have read as a number, such as ``3`` for an environment variable."""
 
 Environment = dict[str, Text]

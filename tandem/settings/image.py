@@ -15,7 +15,7 @@ class ImageSettings(SettingsModel):
     """The image, the same on every host."""
 
     reference: Annotated[str, Field(pattern=_REFERENCE)]
-    """``registry/repository:tag@sha256:…``; a tag alone is resolved to its digest at each preview."""
+    """``registry/repository:tag@sha256:…``; a tag alone is resolved to a digest at each preview."""
     entrypoint: Literal["vllm", "image"] | Annotated[tuple[str, ...], Field(min_length=1)] = "vllm"
     """What starts the server: ``vllm serve``, the image's own entrypoint, or a list of words."""
 

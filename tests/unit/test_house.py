@@ -60,8 +60,8 @@ def _imports(node: ast.AST, *, in_functions: bool) -> Iterator[str]:
         assert node.level == 0, "imports are absolute"
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
     elif isinstance(node, ast.If) and _is_type_checking(node.test):
-        for child in node.orelse:
-            yield from _imports(child, in_functions=in_functions)
+        for statement in node.orelse:
+            yield from _imports(statement, in_functions=in_functions)
     elif in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         for child in ast.iter_child_nodes(node):
             yield from _imports(child, in_functions=in_functions)

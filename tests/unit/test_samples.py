@@ -39,7 +39,7 @@ GROUPS: tuple[type[BaseModel], ...] = (
 
 STACKS = Path(__file__).parents[2] / "stacks"
 SAMPLES = sorted(STACKS.glob("Pulumi.*.yaml"))
-HAND_WRITTEN = ("lab", "lab-single", "quad", "spark-pair")
+SHIPPED = ("lab", "lab-single", "quad", "spark-pair")
 
 
 def _settings(path: Path) -> Settings:
@@ -55,7 +55,7 @@ def _settings(path: Path) -> Settings:
 
 def test_samples_are_there() -> None:
     names = {path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in SAMPLES}
-    assert set(HAND_WRITTEN) <= names
+    assert set(SHIPPED) <= names
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
@@ -64,7 +64,7 @@ def test_sample_has_no_errors(path: Path) -> None:
     assert errors == []
 
 
-@pytest.mark.parametrize("name", HAND_WRITTEN)
+@pytest.mark.parametrize("name", SHIPPED)
 def test_sample_uses_every_declared_gpu(name: str) -> None:
     settings = _settings(STACKS / f"Pulumi.{name}.yaml")
     assert settings.world_size == sum(host.gpu_count for host in settings.hosts)
