@@ -12,6 +12,10 @@ import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 UNREACHABLE = 255
 """OpenSSH's own exit status when the connection, not the remote command, failed."""
@@ -83,6 +87,32 @@ class SshTarget:
             timeout=timeout,
             check=False,
         )
+
+    def run_watched(
+        self, *command: str, stdin: str, watch: Callable[[], None], every: float
+    ) -> subprocess.CompletedProcess[str]:
+        """Run ``command`` and call ``watch`` every so many seconds; what that raises ends it.
+
+        For `docker exec`, which may hang for ever when its container ends under it.
+        """
+        make_control_directory()
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            self.argv(*command), stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
+        ) as process:
+            to_send: str | None = stdin
+            try:
+                while True:
+                    try:
+                        output, errors = process.communicate(to_send, timeout=every)
+                        break
+                    except subprocess.TimeoutExpired:
+                        to_send = None  # communicate takes its input once
+                        watch()
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
 def make_control_directory() -> None:

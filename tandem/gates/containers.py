@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 TAIL_LINES = 40
 """How much of a log an error shows."""
+
+LOOK_SECONDS = 60
+"""How long a look at a container may take: Docker may hang, too."""
 
 SSH_TRIES = 3
 """How often in a row a host may fail to answer before a gate gives up."""
@@ -73,7 +77,11 @@ class Watch:
 
 def inspect(watched: Watched) -> ContainerState:
     """Return the state of one container."""
-    answer = watched.target.run("docker", "inspect", "--format", _FORMAT, watched.container)
+    words = ("docker", "inspect", "--format", _FORMAT, watched.container)
+    try:
+        answer = watched.target.run(*words, timeout=LOOK_SECONDS)
+    except subprocess.TimeoutExpired:
+        return ContainerState(watched, "unreachable", detail=f"silent for {LOOK_SECONDS} s")
     if answer.returncode == UNREACHABLE:
         return ContainerState(watched, "unreachable", detail=_last_line(answer.stderr))
     if answer.returncode != 0:
@@ -88,7 +96,10 @@ def inspect(watched: Watched) -> ContainerState:
 def log_tail(watched: Watched, lines: int = TAIL_LINES) -> str:
     """Return the last lines that a container wrote, both streams together."""
     command = ("sh", "-c", f"docker logs --tail {lines} {watched.container} 2>&1")
-    return watched.target.run(*command).stdout.rstrip()
+    try:
+        return watched.target.run(*command, timeout=LOOK_SECONDS).stdout.rstrip()
+    except subprocess.TimeoutExpired:
+        return ""
 
 
 def with_log(state: ContainerState) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
-from tandem.gates.containers import ContainerState, Watch, say, with_log
+from tandem.gates.containers import LOOK_SECONDS, ContainerState, Watch, say, with_log
 from tandem.gates.run import run_gate
 from tandem.gates.spec import JoinSpec
 from tandem.remote.ray_contract import differences
@@ -82,7 +83,10 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
 def _in_container(watched: Watched, *words: str) -> str:
     program = resources.files("tandem.remote").joinpath("ray_contract.py").read_text()
     command = ("docker", "exec", "-i", watched.container, "python3", "-", *words)
-    return watched.target.run(*command, stdin=program).stdout
+    try:
+        return watched.target.run(*command, stdin=program, timeout=LOOK_SECONDS).stdout
+    except subprocess.TimeoutExpired:
+        return ""
 
 
 def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) -> str:

@@ -10,14 +10,14 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tandem.errors import GateFailed
-from tandem.gates.containers import ContainerState, Watch, log_tail, say, with_log
+from tandem.gates.containers import Watch, log_tail, say, with_log
 from tandem.gates.run import run_gate
 from tandem.gates.spec import ReadySpec
 
 if TYPE_CHECKING:
     from tandem.gates.spec import Watched
 
-POLL_SECONDS = 2
+POLL_SECONDS = 3
 _PROGRESS = re.compile(
     r"Loading \S+ checkpoint shards:\s+\d+%|Model loading took.*|.*GPU KV cache size.*"
     r"|Capturing CUDA graphs.*|Maximum concurrency.*|Starting vLLM API server.*|waiting: .*"
@@ -29,48 +29,63 @@ def ready(spec: ReadySpec) -> dict[str, object]:
 
     Raises GateFailed at the deadline, when a container ends, or when the answer is wrong.
     """
-    started = time.monotonic()
-    watch = Watch([spec.server, *spec.others])
-    restarts: dict[str, int] | None = None
-    said = ""
+    guard = _Guard(spec)
     while True:
-        states = watch.look()
-        restarts = restarts or {state.watched.container: state.restarts for state in states}
-        _stop_at_the_first_that_ended(states, restarts)
-        answer = _ask(spec)
-        seconds = time.monotonic() - started
+        guard.check()
+        answer = _ask(spec, guard)
         if answer["state"] == "answered":
             break
         if answer["state"] in {"failed", "other-model"}:
             raise GateFailed(_wrong(spec, answer))
-        if seconds > spec.timeout_seconds:
-            raise GateFailed(f"no answer after {spec.timeout_seconds} s\n{with_log(states[0])}")
-        progress = _progress(spec.server)
-        if progress and progress != said:
-            say(f"{seconds:4.0f} s  {progress}")
-            said = progress
         time.sleep(POLL_SECONDS)
     if spec.expects_reasoning and not answer["reasoning"]:
         raise GateFailed(
             "a reasoning parser is set, but the answer has no reasoning: "
             f"{answer['content'][:200]!r}; check the parser's name against the model"
         )
-    say(f"{spec.served_name} answered after {seconds:.0f} s")
-    return {"servedName": spec.served_name, "seconds": round(seconds)}
+    say(f"{spec.served_name} answered after {guard.seconds:.0f} s")
+    return {"servedName": spec.served_name, "seconds": round(guard.seconds)}
 
 
-def _stop_at_the_first_that_ended(states: list[ContainerState], restarts: dict[str, int]) -> None:
-    for state in states:
-        # Docker restarts what ends, so a container that ended may be running again.
-        if state.is_down or state.restarts > restarts[state.watched.container]:
-            raise GateFailed(with_log(state))
+class _Guard:
+    """Ends the wait when a container ends or time is up, and says how far the start is."""
+
+    def __init__(self, spec: ReadySpec) -> None:
+        self._spec = spec
+        self._started = time.monotonic()
+        self._watch = Watch([spec.server, *spec.others])
+        self._restarts: dict[str, int] = {}
+        self._said = ""
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since the wait began."""
+        return time.monotonic() - self._started
+
+    def check(self) -> None:
+        """Raise GateFailed when waiting makes no sense any more."""
+        states = self._watch.look()
+        for state in states:
+            # Docker restarts what ends, so a container that ended may be running again.
+            before = self._restarts.setdefault(state.watched.container, state.restarts)
+            if state.is_down or state.restarts > before:
+                raise GateFailed(with_log(state))
+        if self.seconds > self._spec.timeout_seconds:
+            limit = self._spec.timeout_seconds
+            raise GateFailed(f"no answer after {limit} s\n{with_log(states[0])}")
+        progress = _progress(self._spec.server)
+        if progress and progress != self._said:
+            say(f"{self.seconds:4.0f} s  {progress}")
+            self._said = progress
 
 
-def _ask(spec: ReadySpec) -> dict[str, Any]:
+def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
     program = resources.files("tandem.remote").joinpath("ask.py").read_text()
     words = ("python3", "-", spec.url, spec.served_name)
     command = ("docker", "exec", "-i", spec.server.container, *words)
-    answer = spec.server.target.run(*command, stdin=program)
+    answer = spec.server.target.run_watched(
+        *command, stdin=program, watch=guard.check, every=POLL_SECONDS
+    )
     try:
         result: dict[str, Any] = json.loads(answer.stdout)
     except json.JSONDecodeError:

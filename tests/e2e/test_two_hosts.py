@@ -1,18 +1,19 @@
 """The life of one stack on two hosts, in the order of the file: real Docker, Ray and vLLM."""
 
-import json
-import urllib.request
+import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from lab import Lab
+from tests.chat import chat
 from tests.project import NO_CHANGES_EXPECTED, Project
 
 HEAD = "tandem-e2e-lab-1-ray-head"
 WORKER = "tandem-e2e-lab-2-ray-worker"
 SERVER = "tandem-e2e-lab-1-server"
+BOOT_SECONDS = 420
+"""How long the server may be away after a power cut: about four starts of it here."""
 
 
 @pytest.fixture(scope="module")
@@ -22,17 +23,17 @@ def stack(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proj
     project.pulumi("destroy", "--yes", "--skip-preview")
 
 
-def chat(endpoint: str) -> dict[str, Any]:
-    """Ask for one completion and return the message."""
-    question = {"model": "tiny-qwen3", "messages": [{"role": "user", "content": "Hello"}]}
-    body = json.dumps(question | {"max_tokens": 8}).encode()
-    request = urllib.request.Request(
-        f"{endpoint}/chat/completions", body, {"Content-Type": "application/json"}
-    )
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(request, timeout=60) as answer:
-        message: dict[str, Any] = json.load(answer)["choices"][0]["message"]
-    return message
+def test_a_worker_that_cannot_join_fails_the_up_by_name_and_nothing_is_served(
+    stack: Project, hosts: Lab
+) -> None:
+    stack.change("ray.joinTimeout", "45s")
+    hosts.partition(hosts.hosts[1])
+    done = stack.up()
+    hosts.heal()
+    stack.change("ray.joinTimeout", "3m")
+    assert done.code not in (0, NO_CHANGES_EXPECTED), done.text
+    assert "not joined after 45 s: 10.77.0.2 has not joined" in done.text
+    assert hosts.hosts[0].ssh(f"docker inspect {SERVER}").returncode != 0
 
 
 def test_a_server_that_cannot_start_fails_the_up_with_its_log_and_the_next_up_too(
@@ -84,6 +85,15 @@ def test_a_serving_value_replaces_the_server_alone(stack: Project) -> None:
     assert chat(after["endpoint"])["reasoning"]
 
 
+def test_a_variable_of_one_host_would_replace_head_workers_and_server_together(
+    stack: Project,
+) -> None:
+    stack.change("hosts.1.env", {"NCCL_DEBUG": "WARN"})
+    replaced = {name for name, step in stack.planned().items() if "replace" in step}
+    assert {"e2e-lab-1-ray-head", "e2e-lab-2-ray-worker", "e2e-lab-1-server"} <= replaced
+    stack.change("hosts.1.env", None)
+
+
 def test_a_killed_worker_is_drift_and_up_refresh_repairs_it(stack: Project, hosts: Lab) -> None:
     hosts.hosts[1].kill(WORKER)
     drift = stack.pulumi("refresh", "--preview-only", "--expect-no-changes")
@@ -92,6 +102,23 @@ def test_a_killed_worker_is_drift_and_up_refresh_repairs_it(stack: Project, host
     done = stack.up("--refresh")
     assert done.code == 0, done.text
     assert chat(stack.outputs()["endpoint"])["reasoning"]
+
+
+@pytest.mark.parametrize("index", [1, 0], ids=["worker", "head"])
+def test_after_a_power_cut_the_server_answers_again_without_pulumi(
+    index: int, stack: Project, hosts: Lab
+) -> None:
+    endpoint = stack.outputs()["endpoint"]
+    hosts.power_cut(hosts.hosts[index])
+    deadline = time.monotonic() + BOOT_SECONDS
+    while True:
+        try:
+            answer = chat(endpoint)  # needs every rank, so the old server can't give it
+            break
+        except OSError:
+            assert time.monotonic() < deadline, hosts.hosts[0].ssh("docker ps -a").stdout
+            time.sleep(3)
+    assert answer["reasoning"]
 
 
 def test_destroy_leaves_nothing_on_the_hosts(stack: Project, hosts: Lab) -> None:

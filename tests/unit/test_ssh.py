@@ -1,6 +1,7 @@
 """The words that reach a host."""
 
 import shlex
+import time
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_a_command_gets_its_input_and_gives_output_and_status(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake = tmp_path / "ssh"
-    fake.write_text("#!/bin/sh\nfor last; do :; done\nsh -c \"$last\"\n")
+    fake.write_text('#!/bin/sh\nfor last; do :; done\nsh -c "$last"\n')
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -58,3 +59,30 @@ def test_a_command_gets_its_input_and_gives_output_and_status(
     assert (done.stdout, done.stderr, done.returncode) == ("good", "bad\n", 3)
     assert (tmp_path / ".ssh").stat().st_mode & 0o777 == 0o700
     ssh.make_control_directory()
+
+
+def test_a_watch_that_raises_ends_a_command_that_would_hang(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def sleep_instead(_: SshTarget, *command: str) -> list[str]:
+        return ["sleep", "60"]
+
+    def give_up() -> None:
+        raise RuntimeError("the container ended")
+
+    monkeypatch.setattr(SshTarget, "argv", sleep_instead)
+    started = time.monotonic()
+    with pytest.raises(RuntimeError, match="the container ended"):
+        SshTarget("host").run_watched("docker", stdin="", watch=give_up, every=0.05)
+    assert time.monotonic() - started < 30
+
+
+def test_a_watched_command_gets_its_input_once_and_gives_its_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cat_instead(_: SshTarget, *command: str) -> list[str]:
+        return ["sh", "-c", "sleep 0.3; cat"]
+
+    monkeypatch.setattr(SshTarget, "argv", cat_instead)
+    done = SshTarget("host").run_watched("x", stdin="words", watch=lambda: None, every=0.05)
+    assert done.stdout == "words"

@@ -41,54 +41,130 @@ CASES: list[tuple[str, int, dict[str, Any], list[tuple[str, str]]]] = [
     ),
     ("fewer ranks than GPUs", 2, {"hosts.0.gpus": 4}, [("gpus-idle", "serve.tensorParallel")]),
     ("the port of Ray's head", 2, {"serve.port": 6379}, [("port-twice", "serve.port")]),
-    ("the first port of Ray's workers", 2, {"serve.port": 10002}, [
-        ("port-of-ray-workers", "serve.port"),
-    ]),
-    ("the last port of Ray's workers", 2, {"serve.port": 19999}, [
-        ("port-of-ray-workers", "serve.port"),
-    ]),
+    (
+        "the first port of Ray's workers",
+        2,
+        {"serve.port": 10002},
+        [
+            ("port-of-ray-workers", "serve.port"),
+        ],
+    ),
+    (
+        "the last port of Ray's workers",
+        2,
+        {"serve.port": 19999},
+        [
+            ("port-of-ray-workers", "serve.port"),
+        ],
+    ),
     ("the port after Ray's workers is fine", 2, {"serve.port": 20000}, []),
     ("without Ray its ports are free", 1, {"serve.port": 6379}, []),
-    ("VLLM_PORT", 1, {"serve.env": {"VLLM_PORT": "1"}}, [
-        ("reserved-variable", "serve.env.VLLM_PORT"),
-    ]),
-    ("VLLM_HOST_IP of a host", 2, {"hosts.1.env": {"VLLM_HOST_IP": "x"}}, [
-        ("reserved-variable", "hosts[1].env.VLLM_HOST_IP"),
-    ]),
-    ("the interface as a variable", 1, {"hosts.0.env": {"GLOO_SOCKET_IFNAME": "x"}}, [
-        ("reserved-variable", "hosts[0].env.GLOO_SOCKET_IFNAME"),
-    ]),
-    ("a variable that the image's entrypoint reads", 1, {
-        **IMAGE, "serve.env": {"VLLM_MAX_MODEL_LEN": "1"},
-    }, [("reserved-variable", "serve.env.VLLM_MAX_MODEL_LEN")]),
-    ("the same variable without that entrypoint is fine", 1, {
-        "serve.env": {"VLLM_MAX_MODEL_LEN": "1"},
-    }, []),
+    (
+        "VLLM_PORT",
+        1,
+        {"serve.env": {"VLLM_PORT": "1"}},
+        [
+            ("reserved-variable", "serve.env.VLLM_PORT"),
+        ],
+    ),
+    (
+        "VLLM_HOST_IP of a host",
+        2,
+        {"hosts.1.env": {"VLLM_HOST_IP": "x"}},
+        [
+            ("reserved-variable", "hosts[1].env.VLLM_HOST_IP"),
+        ],
+    ),
+    (
+        "the interface as a variable",
+        1,
+        {"hosts.0.env": {"GLOO_SOCKET_IFNAME": "x"}},
+        [
+            ("reserved-variable", "hosts[0].env.GLOO_SOCKET_IFNAME"),
+        ],
+    ),
+    (
+        "a variable that the image's entrypoint reads",
+        1,
+        {
+            **IMAGE,
+            "serve.env": {"VLLM_MAX_MODEL_LEN": "1"},
+        },
+        [("reserved-variable", "serve.env.VLLM_MAX_MODEL_LEN")],
+    ),
+    (
+        "the same variable without that entrypoint is fine",
+        1,
+        {
+            "serve.env": {"VLLM_MAX_MODEL_LEN": "1"},
+        },
+        [],
+    ),
     ("a host's NCCL variable is fine", 1, {"hosts.0.env": {"NCCL_IB_HCA": "mlx5_0"}}, []),
-    ("a token in a variable", 1, {"serve.env": {"HF_TOKEN": "x"}}, [
-        ("secret-in-env", "serve.env.HF_TOKEN"),
-    ]),
-    ("an API key of a host in lower case", 1, {"hosts.0.env": {"vllm_api_key": "x"}}, [
-        ("secret-in-env", "hosts[0].env.vllm_api_key"),
-    ]),
-    ("a reserved flag", 1, {"serve.args": ["--port", "1"]}, [
-        ("reserved-argument", "serve.args[0]"),
-    ]),
-    ("a reserved flag with its value", 1, {"serve.args": ["--seed=1", "--max-model-len=9"]}, [
-        ("reserved-argument", "serve.args[1]"),
-    ]),
-    ("a reserved flag with underscores", 1, {"serve.args": ["--tensor_parallel_size=9"]}, [
-        ("reserved-argument", "serve.args[0]"),
-    ]),
-    ("a reserved short flag", 1, {"serve.args": ["-tp", "9"]}, [
-        ("reserved-argument", "serve.args[0]"),
-    ]),
-    ("an API key as a flag", 1, {"serve.args": ["--api-key=x"]}, [
-        ("secret-in-args", "serve.args[0]"),
-    ]),
-    ("an API key as a flag with underscores", 1, {"serve.args": ["--api_key", "x"]}, [
-        ("secret-in-args", "serve.args[0]"),
-    ]),
+    (
+        "a token in a variable",
+        1,
+        {"serve.env": {"HF_TOKEN": "x"}},
+        [
+            ("secret-in-env", "serve.env.HF_TOKEN"),
+        ],
+    ),
+    (
+        "an API key of a host in lower case",
+        1,
+        {"hosts.0.env": {"vllm_api_key": "x"}},
+        [
+            ("secret-in-env", "hosts[0].env.vllm_api_key"),
+        ],
+    ),
+    (
+        "a reserved flag",
+        1,
+        {"serve.args": ["--port", "1"]},
+        [
+            ("reserved-argument", "serve.args[0]"),
+        ],
+    ),
+    (
+        "a reserved flag with its value",
+        1,
+        {"serve.args": ["--seed=1", "--max-model-len=9"]},
+        [
+            ("reserved-argument", "serve.args[1]"),
+        ],
+    ),
+    (
+        "a reserved flag with underscores",
+        1,
+        {"serve.args": ["--tensor_parallel_size=9"]},
+        [
+            ("reserved-argument", "serve.args[0]"),
+        ],
+    ),
+    (
+        "a reserved short flag",
+        1,
+        {"serve.args": ["-tp", "9"]},
+        [
+            ("reserved-argument", "serve.args[0]"),
+        ],
+    ),
+    (
+        "an API key as a flag",
+        1,
+        {"serve.args": ["--api-key=x"]},
+        [
+            ("secret-in-args", "serve.args[0]"),
+        ],
+    ),
+    (
+        "an API key as a flag with underscores",
+        1,
+        {"serve.args": ["--api_key", "x"]},
+        [
+            ("secret-in-args", "serve.args[0]"),
+        ],
+    ),
     ("other flags are fine", 1, {"serve.args": ["--reasoning-parser=qwen3", "--seed", "1"]}, []),
 ]
 

@@ -56,7 +56,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an address with three numbers": (
         {"hosts.0.address": "10.0.1"},
-        "tandem:hosts[0].address: \"10.0.1\" can't be used here; "
+        'tandem:hosts[0].address: "10.0.1" can\'t be used here; '
         "expected 4 octets in '10.0.1' [bad-value]",
     ),
     "no GPU": (
@@ -66,12 +66,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a name in capitals": (
         {"hosts.0.name": "Host"},
-        "tandem:hosts[0].name: \"Host\" can't be used here; "
+        'tandem:hosts[0].name: "Host" can\'t be used here; '
         "string should match pattern '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' [bad-value]",
     ),
     "ssh options as one text": (
         {"hosts.0.sshOptions": "-p 22"},
-        "tandem:hosts[0].sshOptions: \"-p 22\" can't be used here; "
+        'tandem:hosts[0].sshOptions: "-p 22" can\'t be used here; '
         "input should be a valid array [bad-value]",
     ),
     "a size without a unit that exists": (
@@ -95,12 +95,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a number as text": (
         {"serve.tensorParallel": "2"},
-        "tandem:serve.tensorParallel: \"2\" can't be used here; "
+        'tandem:serve.tensorParallel: "2" can\'t be used here; '
         "input should be a valid integer [bad-value]",
     ),
     "a relative model folder": (
         {"model.source.path": "srv/model"},
-        "tandem:model.source.path: \"srv/model\" can't be used here; "
+        'tandem:model.source.path: "srv/model" can\'t be used here; '
         "string should match pattern '^/[^:,]+$' [bad-value]",
     ),
     "a backend that is not there": (
@@ -109,16 +109,16 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "neither on nor off": (
         {"survey": "maybe"},
-        "tandem:survey: \"maybe\" can't be used here; input should be a valid boolean [bad-value]",
+        'tandem:survey: "maybe" can\'t be used here; input should be a valid boolean [bad-value]',
     ),
     "an unknown word as entrypoint": (
         {"image.entrypoint": "bash"},
-        "tandem:image.entrypoint: \"bash\" can't be used here; "
+        'tandem:image.entrypoint: "bash" can\'t be used here; '
         "input should be 'vllm' or 'image' [bad-value]",
     ),
     "a value that is no list": (
         {"hosts": "[{"},
-        "tandem:hosts: \"[{\" can't be used here; input should be a valid array [bad-value]",
+        'tandem:hosts: "[{" can\'t be used here; input should be a valid array [bad-value]',
     ),
 }
 

@@ -1,0 +1,18 @@
+"""One chat completion over HTTP, as a client asks for it."""
+
+import json
+import urllib.request
+from typing import Any
+
+
+def chat(endpoint: str) -> dict[str, Any]:
+    """Ask for one completion and return the message."""
+    question = {"model": "tiny-qwen3", "messages": [{"role": "user", "content": "Hello"}]}
+    body = json.dumps(question | {"max_tokens": 8}).encode()
+    request = urllib.request.Request(
+        f"{endpoint}/chat/completions", body, {"Content-Type": "application/json"}
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=60) as answer:
+        message: dict[str, Any] = json.load(answer)["choices"][0]["message"]
+    return message

@@ -1,0 +1,107 @@
+"""The join gate."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tandem.errors import GateFailed
+from tandem.gates.join import join
+from tests.builders import join_spec
+
+if TYPE_CHECKING:
+    from tests.unit.gates.conftest import FakeDocker
+
+BOTH = json.dumps({"10.0.0.1": 1, "10.0.0.2": 1})
+WORKER = "tandem-test-host-2-ray-worker"
+
+
+def test_all_nodes_are_there(docker: FakeDocker, capsys: pytest.CaptureFixture[str]) -> None:
+    docker.alive = BOTH
+    assert join(join_spec()) == {
+        "nodes": {"10.0.0.1": 1, "10.0.0.2": 1},
+        "versions": {"vllm": "0.19.1"},
+    }
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "joined: 10.0.0.1, 10.0.0.2 after 0 s\n"
+
+
+def test_a_missing_node_is_named_at_the_deadline_with_the_end_of_its_log(
+    docker: FakeDocker,
+) -> None:
+    docker.alive = json.dumps({"10.0.0.1": 1})
+    with pytest.raises(GateFailed) as failed:
+        join(join_spec(timeout_seconds=0))
+    assert str(failed.value).splitlines() == [
+        "not joined after 0 s: 10.0.0.2 has not joined",
+        f"{WORKER} on host-2 is running",
+        "--- last lines of its log ---",
+        f"last words of {WORKER}",
+    ]
+
+
+def test_a_node_with_too_few_gpus_is_named_at_the_deadline(docker: FakeDocker) -> None:
+    docker.alive = json.dumps({"10.0.0.1": 1, "10.0.0.2": 0})
+    with pytest.raises(GateFailed, match=r"10\.0\.0\.2 offers 0 GPUs, not 1"):
+        join(join_spec(timeout_seconds=0))
+
+
+def test_an_undeclared_node_is_named_at_the_deadline(docker: FakeDocker) -> None:
+    docker.alive = json.dumps({"10.0.0.1": 1, "10.0.0.2": 1, "10.0.0.9": 1})
+    with pytest.raises(GateFailed, match=r"10\.0\.0\.9 joined undeclared"):
+        join(join_spec(timeout_seconds=0))
+
+
+def test_a_head_that_does_not_answer_is_told_at_the_deadline(docker: FakeDocker) -> None:
+    with pytest.raises(GateFailed, match="no answer from Ray"):
+        join(join_spec(timeout_seconds=0))
+
+
+def test_a_container_that_never_started_ends_the_wait_at_once(docker: FakeDocker) -> None:
+    docker.states[WORKER] = {"Status": "created", "ExitCode": 127, "Error": "no such device"}
+    with pytest.raises(GateFailed) as failed:
+        join(join_spec(timeout_seconds=10_000))
+    assert str(failed.value).startswith(
+        f"{WORKER} on host-2 is created (exit status 127): no such device\n"
+    )
+    assert docker.looks[WORKER] == 1
+
+
+def test_a_container_that_is_gone_ends_the_wait_at_once(docker: FakeDocker) -> None:
+    docker.states[WORKER] = {}
+    with pytest.raises(GateFailed, match=f"is missing: No such object: {WORKER}"):
+        join(join_spec(timeout_seconds=10_000))
+
+
+def test_hosts_whose_images_differ_are_told_apart(docker: FakeDocker) -> None:
+    docker.alive = BOTH
+    docker.versions[WORKER] = '{"vllm": "0.18.0"}'
+    with pytest.raises(GateFailed) as failed:
+        join(join_spec())
+    assert str(failed.value) == (
+        "hosts differ in what their image holds: host-1: vllm 0.19.1; host-2: vllm 0.18.0"
+    )
+
+
+def test_a_host_that_stays_unreachable_ends_the_wait_after_three_tries(
+    docker: FakeDocker,
+) -> None:
+    docker.reach = lambda container, look: container != WORKER
+    with pytest.raises(GateFailed) as failed:
+        join(join_spec(timeout_seconds=10_000))
+    assert str(failed.value) == "host host-2 does not answer: Connection timed out"
+    assert docker.looks[WORKER] == 3
+
+
+def test_a_host_that_is_lost_for_a_moment_does_not_end_the_wait(docker: FakeDocker) -> None:
+    docker.reach = lambda container, look: look not in (1, 2, 4, 5)
+
+    def restarts(container: str, look: int) -> int:
+        docker.alive = BOTH if look == 6 else ""
+        return 0
+
+    docker.restarts = restarts
+    assert join(join_spec(timeout_seconds=10_000))["nodes"] == json.loads(BOTH)

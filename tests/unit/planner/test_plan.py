@@ -1,0 +1,136 @@
+"""The whole plan."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from tandem.errors import RefusedPlan
+from tandem.planner import make_plan
+from tandem.planner.plan import RayPlan
+from tests.builders import DIGEST, facts, plan, settings
+
+
+def ray(changes: dict[str, Any] | None = None) -> RayPlan:
+    found = plan(2, changes).ray
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("field", ["stack", "hosts", "endpoint"])
+def test_a_plan_cannot_be_changed(field: str) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(plan(2), field, "another")
+
+
+@pytest.mark.parametrize("field", ["name", "env", "command"])
+def test_a_container_of_a_plan_cannot_be_changed(field: str) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(plan(2).server, field, "another")
+
+
+def test_the_same_settings_give_the_same_plan() -> None:
+    assert plan(3) == plan(3)
+    assert ray().fingerprint == ray().fingerprint
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"hosts.1.env": {"NCCL_DEBUG": "INFO"}},
+        {"hosts.1.address": "10.0.0.9"},
+        {"rdma": "false"},
+        {"shmSize": "1GiB"},
+        {"ray.port": 7000},
+    ],
+    ids=str,
+)
+def test_what_changes_ray_replaces_all_of_it(changes: dict[str, Any]) -> None:
+    assert ray(changes).fingerprint != ray().fingerprint
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"serve.maxModelLen": 512},
+        {"serve.args": ["--seed", "1"]},
+        {"serve.env": {"A": "1"}},
+        {"serve.port": 9000},
+        {"model.servedName": "short"},
+    ],
+    ids=str,
+)
+def test_what_changes_the_server_alone_leaves_ray_running(changes: dict[str, Any]) -> None:
+    assert ray(changes) == ray()
+    assert plan(2, changes).server != plan(2).server
+
+
+def test_a_plan_that_cannot_work_is_refused_with_every_error_and_no_warning() -> None:
+    declared = settings(2, {"serve.tensorParallel": 3, "image.reference": "vllm:1"})
+    with pytest.raises(RefusedPlan) as refused:
+        make_plan(declared, facts(declared, {"has_model": False}), "test")
+    assert [f.code for f in refused.value.findings] == ["gpus-too-few", "model-missing"]
+    assert len(str(refused.value).splitlines()) == 2
+
+
+def test_a_warning_stops_nothing_and_is_kept() -> None:
+    made = plan(2, {"serve.tensorParallel": 1, "image.reference": "vllm:1"})
+    assert [f.code for f in made.warnings] == ["gpus-idle", "tag-not-pinned"]
+
+
+def test_a_tag_becomes_its_digest_on_every_host() -> None:
+    made = plan(2, {"image.reference": "10.0.0.9:5000/vllm:1"})
+    assert {host.image for host in made.hosts} == {f"10.0.0.9:5000/vllm@{DIGEST}"}
+
+
+def test_without_a_survey_the_declared_digest_and_interfaces_are_used() -> None:
+    declared = settings(2, {"hosts.0.interface": "e0", "hosts.1.interface": "e1"})
+    made = make_plan(declared, None, "test")
+    assert [host.image for host in made.hosts] == [f"registry.example/vllm@{DIGEST}"] * 2
+    assert made.server.env["NCCL_SOCKET_IFNAME"] == "e0"
+
+
+def test_every_host_but_the_head_has_a_worker() -> None:
+    made = plan(3)
+    assert [host.worker is None for host in made.hosts] == [True, False, False]
+    assert [host.worker.host for host in made.hosts if host.worker] == ["host-2", "host-3"]
+
+
+def test_a_single_host_has_no_ray_and_nothing_else_to_watch() -> None:
+    made = plan(1)
+    assert made.ray is None
+    assert made.ready.others == ()
+    assert made.hosts[0].worker is None
+
+
+def test_the_join_gate_waits_for_exactly_the_declared_nodes() -> None:
+    join = ray({"hosts.1.gpus": 2, "ray.joinTimeout": "3m"}).join
+    assert [(n.address, n.gpus) for n in join.nodes] == [("10.0.0.1", 1), ("10.0.0.2", 2)]
+    assert [n.watched.container for n in join.nodes] == [
+        "tandem-test-host-1-ray-head",
+        "tandem-test-host-2-ray-worker",
+    ]
+    assert join.timeout_seconds == 180
+
+
+def test_the_ready_gate_watches_the_server_and_every_ray_container() -> None:
+    ready = plan(2, {"serve.args": ["--reasoning-parser=qwen3"]}).ready
+    assert ready.server.container == "tandem-test-host-1-server"
+    assert len(ready.others) == 2
+    assert ready.expects_reasoning
+    assert not plan(2).ready.expects_reasoning
+
+
+@pytest.mark.parametrize(
+    ("listen", "endpoint"),
+    [
+        ("0.0.0.0", "http://10.0.0.1:8000/v1"),
+        ("192.168.1.10", "http://192.168.1.10:8000/v1"),
+    ],
+)
+def test_the_endpoint_can_be_reached(listen: str, endpoint: str) -> None:
+    assert plan(2, {"serve.listen": listen}).endpoint == endpoint
+
+
+def test_the_endpoint_is_the_heads_address_unless_told_otherwise() -> None:
+    assert plan(2).endpoint == "http://10.0.0.1:8000/v1"

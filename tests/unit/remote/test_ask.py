@@ -1,0 +1,97 @@
+"""The question to a server, over a real connection."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from tandem.remote.ask import ask
+
+MODELS = {"data": [{"id": "model"}, {"id": "other"}]}
+
+
+@contextmanager
+def served(answers: dict[str, tuple[int, Any]]) -> Iterator[str]:
+    """Serve JSON by path on 127.0.0.1 and give the URL."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, body = answers.get(self.path, (404, {}))
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+
+        do_POST = do_GET
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def chat(message: dict[str, Any]) -> dict[str, tuple[int, Any]]:
+    return {
+        "/v1/models": (200, MODELS),
+        "/v1/chat/completions": (200, {"choices": [{"message": message}]}),
+    }
+
+
+def test_a_chat_is_answered() -> None:
+    with served(chat({"content": "Hello", "reasoning": "They greet."})) as url:
+        assert ask(url, "model") == {
+            "state": "answered",
+            "content": "Hello",
+            "reasoning": "They greet.",
+        }
+
+
+def test_older_images_name_the_reasoning_otherwise() -> None:
+    with served(chat({"content": None, "reasoning_content": "Hm."})) as url:
+        assert ask(url, "model") == {"state": "answered", "content": "", "reasoning": "Hm."}
+
+
+def test_an_answer_without_reasoning() -> None:
+    with served(chat({"content": "Hello", "reasoning": None})) as url:
+        assert ask(url, "model")["reasoning"] == ""
+
+
+def test_another_model_is_named() -> None:
+    with served({"/v1/models": (200, MODELS)}) as url:
+        assert ask(url, "mine") == {"state": "other-model", "detail": "model, other"}
+
+
+def test_a_chat_that_fails_gives_the_servers_own_words() -> None:
+    answers = {"/v1/models": (200, MODELS), "/v1/chat/completions": (500, b"out of memory")}
+    with served(answers) as url:
+        assert ask(url, "model") == {"state": "failed", "detail": "out of memory"}
+
+
+def test_a_server_that_is_not_there_is_silent() -> None:
+    with served({}) as url:
+        pass
+    assert ask(url, "model")["state"] == "silent"
+
+
+def test_a_server_that_is_not_ready_is_silent() -> None:
+    with served({"/v1/models": (503, b"")}) as url:
+        assert ask(url, "model")["state"] == "silent"
+    with served({"/v1/models": (200, b"<html>")}) as url:
+        assert ask(url, "model")["state"] == "silent"
+
+
+def test_a_proxy_of_the_container_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with served(chat({"content": "Hello"})) as url:
+        assert ask(url, "model")["state"] == "answered"
