@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 MIB = 1024**2
 GIB = 1024**3
@@ -41,8 +41,12 @@ def parse_seconds(value: object) -> object:
     return sum(int(number) * _SECONDS[unit] for number, unit in parts)
 
 
-Bytes = Annotated[int, BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
-"""A size in bytes, written as a number or as text with a unit."""
+Bytes = Annotated[
+    int, BeforeValidator(parse_bytes, json_schema_input_type=int | str), Field(ge=MIB)
+]
+"""A size of at least 1 MiB in bytes, written as a number or as text with a unit."""
 
-Seconds = Annotated[int, BeforeValidator(parse_seconds, json_schema_input_type=int | str)]
+Seconds = Annotated[
+    int, BeforeValidator(parse_seconds, json_schema_input_type=int | str), Field(ge=1)
+]
 """A duration in seconds, written as a number or as text with a unit."""

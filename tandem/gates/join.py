@@ -67,9 +67,15 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
     watched = [node.watched for node in spec.nodes]
     with ThreadPoolExecutor(max_workers=len(watched)) as pool:
         answers = list(pool.map(lambda item: _in_container(item, "--versions"), watched))
-    found: dict[str, dict[str, str]] = {
-        item.host: json.loads(answer or "{}") for item, answer in zip(watched, answers, strict=True)
-    }
+    found: dict[str, dict[str, str]] = {}
+    for item, answer in zip(watched, answers, strict=True):
+        try:
+            found[item.host] = json.loads(answer)
+        except json.JSONDecodeError:
+            raise GateFailed(
+                f"{item.container} on {item.host} did not tell its versions of Ray and vLLM; "
+                "its image needs python3"
+            ) from None
     first = found[watched[0].host]
     if any(versions != first for versions in found.values()):
         listed = "; ".join(
@@ -92,10 +98,12 @@ def _in_container(watched: Watched, *words: str) -> str:
 def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) -> str:
     """Say which hosts are missing after the deadline, and what is known of each."""
     lines = [f"not joined after {spec.timeout_seconds} s: {'; '.join(missing)}"]
-    text = lines[0]
-    for node, state in zip(spec.nodes, states, strict=True):
-        if node.address in text:
-            lines.append(with_log(state))
+    named = {problem.partition(" ")[0] for problem in missing}
+    concerned = [
+        state for node, state in zip(spec.nodes, states, strict=True) if node.address in named
+    ]
+    # Where no host is named, Ray itself did not answer: the head's log says why.
+    lines += [with_log(state) for state in concerned or states[:1]]
     return "\n".join(lines)
 
 

@@ -66,6 +66,8 @@ class _Guard:
         """Raise GateFailed when waiting makes no sense any more."""
         states = self._watch.look()
         for state in states:
+            if state.status == "unreachable":
+                continue  # nothing was seen; Watch counts how often
             # Docker restarts what ends, so a container that ended may be running again.
             before = self._restarts.setdefault(state.watched.container, state.restarts)
             if state.is_down or state.restarts > before:

@@ -48,6 +48,10 @@ def _addresses(settings: Settings) -> Iterator[Finding]:
 
 
 def _gpus(settings: Settings) -> Iterator[Finding]:
+    for index, host in enumerate(settings.hosts):
+        for _, device in _repeated([] if isinstance(host.gpus, int) else list(host.gpus)):
+            path = f"tandem:hosts[{index}].gpus"
+            yield error("gpu-twice", path, f"device {device} is named twice", "name each once")
     declared = sum(host.gpu_count for host in settings.hosts)
     tensor, pipeline = settings.serve.tensor_parallel, settings.serve.pipeline_parallel
     product = f"tensorParallel {tensor} x pipelineParallel {pipeline}"
@@ -78,13 +82,14 @@ def _ports(settings: Settings) -> Iterator[Finding]:
             f"{port} is Ray's port on the same host",
             "choose another, e.g. 8000",
         )
-    if port in _RAY_WORKER_PORTS:
-        yield error(
-            "port-of-ray-workers",
-            "tandem:serve.port",
-            f"Ray gives {port} to its worker processes",
-            "choose a port outside 10002-19999, e.g. 8000",
-        )
+    for path, number in (("tandem:serve.port", port), ("tandem:ray.port", settings.ray.port)):
+        if number in _RAY_WORKER_PORTS:
+            yield error(
+                "port-of-ray-workers",
+                path,
+                f"Ray gives {number} to its worker processes",
+                "choose a port outside 10002-19999",
+            )
 
 
 def _environment(settings: Settings) -> Iterator[Finding]:
@@ -100,7 +105,7 @@ def _environment(settings: Settings) -> Iterator[Finding]:
                 yield error(
                     "reserved-variable", path, "Tandem sets this variable", f"use {reserved[name]}"
                 )
-            if name.upper().endswith(_SECRET_ENDINGS):
+            if f"_{name.upper()}".endswith(_SECRET_ENDINGS):
                 yield error(
                     "secret-in-env",
                     path,

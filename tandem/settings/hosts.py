@@ -16,7 +16,9 @@ class HostSettings(SettingsModel):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
     """Short name in lower case; it is part of every resource name of this host."""
-    ssh: Annotated[str, Field(pattern=r"^(ssh://)?[A-Za-z0-9_][^\s/:]*(:\d+)?$")]
+    ssh: Annotated[
+        str, Field(pattern=r"^([A-Za-z0-9_][^\s/:]*|ssh://[A-Za-z0-9_][^\s/:]*(:\d+)?)$")
+    ]
     """The host as typed after ``ssh``: an alias, ``user@host``, or ``ssh://user@host:port``."""
     ssh_options: tuple[str, ...] = ()
     """More words for ``ssh``, each an item of its own; ``~/.ssh/config`` is the better place."""

@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 NAMESPACE = "tandem:"
 
+_FORMS: dict[str | int, str] = {
+    "ssh": "write an alias, user@host, or ssh://user@host:port",
+    "name": "write lower-case letters, digits and dashes",
+    "path": "write an absolute path without colon and comma",
+    "interface": "write the name that `ip address` shows, e.g. enp1s0f0np0",
+    "reference": "write registry/repository:tag@sha256:…",
+}
+"""What a key with a pattern wants, in words."""
+
 
 def load_settings(config: Mapping[str, str | None]) -> Settings:
     """Read the ``tandem:`` keys of a stack's configuration; values are text or JSON.
@@ -64,10 +73,22 @@ def _finding(problem: ErrorDetails) -> Finding:
         return error("unknown-key", path, "this key is not known", _nearest(location))
     if problem["type"] == "missing":
         return error("missing-key", path, "this key is missing", "add it to the stack file")
+    if problem["type"] == "string_pattern_mismatch":
+        return error(
+            "bad-value", path, f"{_shown(problem)} can't be used here", _FORMS[location[-1]]
+        )
     message = problem["msg"].removeprefix("Value error, ")
+    return error(
+        "bad-value",
+        path,
+        f"{_shown(problem)} can't be used here",
+        message[0].lower() + message[1:],
+    )
+
+
+def _shown(problem: ErrorDetails) -> str:
     shown = json.dumps(problem["input"], default=str)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return error("bad-value", path, f"{shown} can't be used here", message[0].lower() + message[1:])
+    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def _is_union_branch(part: str | int) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from tandem.survey.facts import HostFacts
 
+_SECTIONS = {"docker", "addresses", "sockets", "own-ports", "model"}
 _LISTEN = "0A"  # include/net/tcp_states.h
 
 
@@ -15,11 +16,14 @@ def host_facts(name: str, printed: str) -> HostFacts:
         section.partition("\n")[0]: section.partition("\n")[2].strip()
         for section in printed.split("\n@@")[1:]
     }
-    docker = sections["docker"]
+    if not sections.keys() >= _SECTIONS:
+        return HostFacts(name=name, problem="the host did not run the survey's shell script")
+    # A warning may stand before the version.
+    docker = sections["docker"].rpartition("\n")[2]
     own = {int(port) for port in re.findall(r"\d+", sections["own-ports"])}
     return HostFacts(
         name=name,
-        docker_problem=None if re.fullmatch(r"\d+\.\S+", docker) else docker.splitlines()[-1],
+        docker_problem=None if re.fullmatch(r"\d+\.\S+", docker) else docker or "no answer",
         interfaces=_interfaces(sections["addresses"]),
         listening=_listening(sections["sockets"]) - own,
         has_model=sections["model"] == "yes",

@@ -105,3 +105,23 @@ def test_a_host_that_is_lost_for_a_moment_does_not_end_the_wait(docker: FakeDock
 
     docker.restarts = restarts
     assert join(join_spec(timeout_seconds=10_000))["nodes"] == json.loads(BOTH)
+
+
+def test_where_ray_never_answers_the_end_of_the_heads_log_is_shown(docker: FakeDocker) -> None:
+    with pytest.raises(GateFailed, match="last words of tandem-test-host-1"):
+        join(join_spec(timeout_seconds=0))
+
+
+def test_an_address_that_begins_like_a_missing_one_is_not_blamed(docker: FakeDocker) -> None:
+    docker.alive = json.dumps({f"10.0.0.{n}": 1 for n in range(1, 12) if n != 10})
+    with pytest.raises(GateFailed) as failed:
+        join(join_spec(11, timeout_seconds=0))
+    assert "last words of tandem-test-host-10-" in str(failed.value)
+    assert "last words of tandem-test-host-1-" not in str(failed.value)
+
+
+def test_a_container_that_tells_no_versions_is_named(docker: FakeDocker) -> None:
+    docker.alive = BOTH
+    docker.versions = {WORKER: ""}
+    with pytest.raises(GateFailed, match=f"{WORKER} on host-2 did not tell its versions"):
+        join(join_spec())

@@ -194,3 +194,15 @@ def test_idle_gpus_are_a_warning_only() -> None:
 def test_the_reserved_flag_names_the_key_to_use() -> None:
     (finding,) = check(settings(1, {"serve.args": ["--served-model-name=x"]}))
     assert "is decided by model.servedName" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"hosts.0.gpus": ["0", "0"]}, "gpu-twice"),
+        ({"serve.env": {"API_KEY": "x"}}, "secret-in-env"),
+        ({"ray.port": 10005}, "port-of-ray-workers"),
+    ],
+)
+def test_what_was_once_let_through_is_refused(changes: dict[str, Any], code: str) -> None:
+    assert code in {finding.code for finding in check(settings(2, changes))}

@@ -9,9 +9,23 @@ from tandem.settings import load_settings
 from tandem.units import GIB
 from tests.builders import changed, load, settings
 
-SSH = r"string should match pattern '^(ssh://)?[A-Za-z0-9_][^\s/:]*(:\d+)?$'"
+SSH = "write an alias, user@host, or ssh://user@host:port"
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {
+    "a port without ssh://": (
+        {"hosts.0.ssh": "host:22"},
+        f'tandem:hosts[0].ssh: "host:22" can\'t be used here; {SSH} [bad-value]',
+    ),
+    "no time to get ready": (
+        {"serve.readyTimeout": 0},
+        "tandem:serve.readyTimeout: 0 can't be used here; "
+        "input should be greater than or equal to 1 [bad-value]",
+    ),
+    "a size below one MiB": (
+        {"shmSize": "5B"},
+        'tandem:shmSize: "5B" can\'t be used here; '
+        "input should be greater than or equal to 1048576 [bad-value]",
+    ),
     "a misspelt key at the top": (
         {"shmsize": "1GiB"},
         'tandem:shmsize: this key is not known; did you mean "shmSize"? [unknown-key]',
@@ -67,7 +81,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a name in capitals": (
         {"hosts.0.name": "Host"},
         'tandem:hosts[0].name: "Host" can\'t be used here; '
-        "string should match pattern '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$' [bad-value]",
+        "write lower-case letters, digits and dashes [bad-value]",
     ),
     "ssh options as one text": (
         {"hosts.0.sshOptions": "-p 22"},
@@ -101,7 +115,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a relative model folder": (
         {"model.source.path": "srv/model"},
         'tandem:model.source.path: "srv/model" can\'t be used here; '
-        "string should match pattern '^/[^:,]+$' [bad-value]",
+        "write an absolute path without colon and comma [bad-value]",
     ),
     "a backend that is not there": (
         {"backend": "gloo"},

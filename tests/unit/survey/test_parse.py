@@ -65,3 +65,18 @@ def test_what_docker_says_instead_is_kept(said: str, problem: str) -> None:
 @pytest.mark.parametrize(("said", "has_model"), [("yes", True), ("", False)])
 def test_the_model_is_there_or_not(said: str, has_model: bool) -> None:
     assert host_facts("spark-1", printed(model=said)).has_model is has_model
+
+
+def test_a_host_that_ran_no_script_is_a_problem() -> None:
+    assert host_facts("a", "").problem
+
+
+REST = "\n\n@@addresses\n\n@@sockets\n\n@@own-ports\n\n@@model\n\n"
+
+
+def test_a_warning_before_dockers_version_is_no_problem() -> None:
+    assert host_facts("a", f"\n@@docker\nWARNING: x\n29.1.3{REST}").docker_problem is None
+
+
+def test_docker_that_says_nothing_is_a_problem() -> None:
+    assert host_facts("a", f"\n@@docker\n{REST}").docker_problem == "no answer"
