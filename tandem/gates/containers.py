@@ -102,6 +102,16 @@ def log_tail(watched: Watched, lines: int = TAIL_LINES) -> str:
         return ""
 
 
+def exec_python(watched: Watched, seconds: int, *words: str) -> tuple[str, ...]:
+    """Return the command that runs a Python program from standard input in a container.
+
+    `docker exec` may hang for ever when its container ends under it, and the client stays on the
+    host when SSH ends here: `timeout` ends it there.
+    """
+    command = ("docker", "exec", "-i", watched.container, "python3", "-", *words)
+    return ("timeout", str(seconds), *command)
+
+
 def with_log(state: ContainerState) -> str:
     """Return what is to be said of a container that ended: its state and its log's end."""
     tail = log_tail(state.watched)

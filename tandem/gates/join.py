@@ -11,7 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
-from tandem.gates.containers import LOOK_SECONDS, ContainerState, Watch, say, with_log
+from tandem.gates.containers import LOOK_SECONDS, ContainerState, Watch, exec_python, say, with_log
 from tandem.gates.run import run_gate
 from tandem.gates.spec import JoinSpec
 from tandem.remote.ray_contract import differences
@@ -88,7 +88,7 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
 
 def _in_container(watched: Watched, *words: str) -> str:
     program = resources.files("tandem.remote").joinpath("ray_contract.py").read_text()
-    command = ("docker", "exec", "-i", watched.container, "python3", "-", *words)
+    command = exec_python(watched, LOOK_SECONDS, *words)
     try:
         return watched.target.run(*command, stdin=program, timeout=LOOK_SECONDS).stdout
     except subprocess.TimeoutExpired:

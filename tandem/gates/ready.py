@@ -10,7 +10,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tandem.errors import GateFailed
-from tandem.gates.containers import Watch, log_tail, say, with_log
+from tandem.gates.containers import Watch, exec_python, log_tail, say, with_log
 from tandem.gates.run import run_gate
 from tandem.gates.spec import ReadySpec
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tandem.gates.spec import Watched
 
 POLL_SECONDS = 3
+ASK_SECONDS = 660
+"""How long one question may take: ask.py's own limit and the time to start it."""
 _PROGRESS = re.compile(
     r"Loading \S+ checkpoint shards:\s+\d+%|Model loading took.*|.*GPU KV cache size.*"
     r"|Capturing CUDA graphs.*|Maximum concurrency.*|Starting vLLM API server.*|waiting: .*"
@@ -83,8 +85,7 @@ class _Guard:
 
 def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
     program = resources.files("tandem.remote").joinpath("ask.py").read_text()
-    words = ("python3", "-", spec.url, spec.served_name)
-    command = ("docker", "exec", "-i", spec.server.container, *words)
+    command = exec_python(spec.server, ASK_SECONDS, spec.url, spec.served_name)
     answer = spec.server.target.run_watched(
         *command, stdin=program, watch=guard.check, every=POLL_SECONDS
     )

@@ -105,3 +105,16 @@ def test_a_chat_that_fails_is_told_in_the_servers_words(docker: FakeDocker) -> N
     assert str(failed.value) == (
         "http://10.0.0.1:8000 lists model but a chat failed: out of memory"
     )
+
+
+def test_a_host_that_could_not_be_seen_at_first_is_not_taken_for_a_restart(
+    docker: FakeDocker,
+) -> None:
+    def reach(container: str, look: int) -> bool:
+        if look == 2:
+            docker.answer = answered()
+        return not (container == WORKER and look == 1)
+
+    docker.restarts = lambda container, look: 2 * (container == WORKER)
+    docker.reach = reach
+    assert ready(ready_spec())["servedName"] == "model"
