@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -75,5 +76,6 @@ def fingerprint(specs: Iterable[ContainerSpec]) -> str:
     """Return one hash over several containers: it changes when any of them does."""
     digest = hashlib.sha256()
     for spec in specs:
-        digest.update(spec.model_dump_json().encode())
+        # The order in which variables were written makes no other container.
+        digest.update(json.dumps(spec.model_dump(mode="json"), sort_keys=True).encode())
     return digest.hexdigest()[:16]

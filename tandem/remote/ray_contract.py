@@ -64,7 +64,8 @@ def wait(address: str, declared: dict[str, int], timeout: float) -> bool:
         try:
             missing = differences(declared, alive_nodes(address))
         except Exception as problem:  # Ray raises many kinds while its head is not there
-            missing = [f"no Ray head at {address}: {str(problem).splitlines()[0]}"]
+            words = str(problem).splitlines() or [type(problem).__name__]
+            missing = [f"no Ray head at {address}: {words[0]}"]
         if not missing:
             return True
         if missing != said:

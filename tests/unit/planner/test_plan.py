@@ -134,3 +134,9 @@ def test_the_endpoint_can_be_reached(listen: str, endpoint: str) -> None:
 
 def test_the_endpoint_is_the_heads_address_unless_told_otherwise() -> None:
     assert plan(2).endpoint == "http://10.0.0.1:8000/v1"
+
+
+def test_the_order_of_variables_changes_nothing() -> None:
+    one = plan(2, {"hosts.1.env": {"A": "1", "B": "2"}}).ray
+    other = plan(2, {"hosts.1.env": {"B": "2", "A": "1"}}).ray
+    assert one and other and one.fingerprint == other.fingerprint

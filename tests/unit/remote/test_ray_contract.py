@@ -103,3 +103,14 @@ def test_the_report_lists_the_nodes_that_are_alive(tmp_path: Path) -> None:
 def test_the_versions_name_python_ray_and_vllm(tmp_path: Path) -> None:
     found = json.loads(run(tmp_path, 0, "--versions").stdout)
     assert found == {"python": sys.version.split()[0], "ray": "missing", "vllm": "missing"}
+
+
+def test_an_error_of_rays_without_words_is_no_reason_to_give_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def alive(address: str) -> dict[str, int]:
+        raise RuntimeError
+
+    monkeypatch.setattr(ray_contract, "alive_nodes", alive)
+    monkeypatch.setattr(ray_contract, "POLL_SECONDS", 0)
+    assert ray_contract.wait("a", {"x": 1}, 0.05) is False
