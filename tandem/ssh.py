@@ -75,18 +75,23 @@ class SshTarget:
     ) -> subprocess.CompletedProcess[str]:
         """Run ``command`` on the host and return its output and exit status.
 
-        Timeout in seconds; a command that exceeds it raises subprocess.TimeoutExpired.
+        Timeout in seconds; a host that does not answer within it counts as unreachable.
         """
         make_control_directory()
-        return subprocess.run(
-            self.argv(*command),
-            input=stdin,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
+        argv = self.argv(*command)
+        try:
+            return subprocess.run(
+                argv,
+                input=stdin,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            silence = f"no answer within {timeout:g} s"
+            return subprocess.CompletedProcess(argv, UNREACHABLE, "", silence)
 
     def run_watched(
         self, *command: str, stdin: str, watch: Callable[[], None], every: float
@@ -113,6 +118,11 @@ class SshTarget:
                 process.kill()
                 raise
         return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+def last_line(text: str) -> str:
+    """Return the last line of what a command printed: its reason, as a rule; may be empty."""
+    return text.strip().rpartition("\n")[2]
 
 
 def make_control_directory() -> None:

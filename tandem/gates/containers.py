@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
-from tandem.ssh import UNREACHABLE
+from tandem.ssh import UNREACHABLE, last_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,14 +77,11 @@ class Watch:
 def inspect(watched: Watched) -> ContainerState:
     """Return the state of one container."""
     words = ("docker", "inspect", "--format", _FORMAT, watched.container)
-    try:
-        answer = watched.target.run(*words, timeout=LOOK_SECONDS)
-    except subprocess.TimeoutExpired:
-        return ContainerState(watched, "unreachable", detail=f"silent for {LOOK_SECONDS} s")
+    answer = watched.target.run(*words, timeout=LOOK_SECONDS)
     if answer.returncode == UNREACHABLE:
-        return ContainerState(watched, "unreachable", detail=_last_line(answer.stderr))
+        return ContainerState(watched, "unreachable", detail=last_line(answer.stderr))
     if answer.returncode != 0:
-        return ContainerState(watched, "missing", detail=_last_line(answer.stderr))
+        return ContainerState(watched, "missing", detail=last_line(answer.stderr))
     data = json.loads(answer.stdout)
     state = data["state"]
     return ContainerState(
@@ -96,10 +92,7 @@ def inspect(watched: Watched) -> ContainerState:
 def log_tail(watched: Watched, lines: int = TAIL_LINES) -> str:
     """Return the last lines that a container wrote, both streams together."""
     command = ("sh", "-c", f"docker logs --tail {lines} {watched.container} 2>&1")
-    try:
-        return watched.target.run(*command, timeout=LOOK_SECONDS).stdout.rstrip()
-    except subprocess.TimeoutExpired:
-        return ""
+    return watched.target.run(*command, timeout=LOOK_SECONDS).stdout.rstrip()
 
 
 def exec_python(watched: Watched, seconds: int, *words: str) -> tuple[str, ...]:
@@ -121,8 +114,3 @@ def with_log(state: ContainerState) -> str:
 def say(text: str) -> None:
     """Print a line of progress; standard output is kept for the result."""
     print(text, file=sys.stderr, flush=True)
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else ""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
 from tandem.gates.containers import LOOK_SECONDS, ContainerState, Watch, exec_python, say, with_log
 from tandem.gates.run import run_gate
 from tandem.gates.spec import JoinSpec
+from tandem.remote import source
 from tandem.remote.ray_contract import differences
 
 if TYPE_CHECKING:
@@ -87,12 +86,9 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
 
 
 def _in_container(watched: Watched, *words: str) -> str:
-    program = resources.files("tandem.remote").joinpath("ray_contract.py").read_text()
     command = exec_python(watched, LOOK_SECONDS, *words)
-    try:
-        return watched.target.run(*command, stdin=program, timeout=LOOK_SECONDS).stdout
-    except subprocess.TimeoutExpired:
-        return ""
+    program = source("ray_contract.py")
+    return watched.target.run(*command, stdin=program, timeout=LOOK_SECONDS).stdout
 
 
 def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) -> str:

@@ -6,13 +6,13 @@ import json
 import re
 import sys
 import time
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tandem.errors import GateFailed
 from tandem.gates.containers import Watch, exec_python, log_tail, say, with_log
 from tandem.gates.run import run_gate
 from tandem.gates.spec import ReadySpec
+from tandem.remote import source
 
 if TYPE_CHECKING:
     from tandem.gates.spec import Watched
@@ -84,10 +84,9 @@ class _Guard:
 
 
 def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
-    program = resources.files("tandem.remote").joinpath("ask.py").read_text()
     command = exec_python(spec.server, ASK_SECONDS, spec.url, spec.served_name)
     answer = spec.server.target.run_watched(
-        *command, stdin=program, watch=guard.check, every=POLL_SECONDS
+        *command, stdin=source("ask.py"), watch=guard.check, every=POLL_SECONDS
     )
     try:
         result: dict[str, Any] = json.loads(answer.stdout)

@@ -1,4 +1,4 @@
-"""Pure: settings and facts in, one frozen Plan out. Nothing here reads a file or a host."""
+"""Pure: settings and facts in, one frozen Plan out. Nothing here looks at a host."""
 
 from tandem.planner.plan import Plan, make_plan
 from tandem.planner.specs import ContainerSpec, Mount, Upload, VolumeSpec

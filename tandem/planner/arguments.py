@@ -65,6 +65,6 @@ def expects_reasoning(settings: Settings) -> bool:
 
 
 def _executor(settings: Settings) -> str | None:
-    if len(settings.hosts) > 1:
+    if settings.spans_hosts:
         return settings.backend
     return "mp" if settings.world_size > 1 else None

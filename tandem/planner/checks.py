@@ -28,7 +28,7 @@ def check_facts(settings: Settings, facts: Facts | None) -> list[Finding]:
 def _undeclared(settings: Settings) -> Iterator[Finding]:
     """Without a survey, nothing but the stack file can name the interface and the digest."""
     for index, host in enumerate(settings.hosts):
-        if host.interface is None and len(settings.hosts) > 1:
+        if host.interface is None and settings.spans_hosts:
             yield error(
                 "interface-unknown",
                 f"tandem:hosts[{index}].interface",
@@ -61,7 +61,7 @@ def _host(settings: Settings, host: HostSettings, seen: HostFacts, path: str) ->
             "start Docker there, and add the user to the group docker",
         )
         return
-    yield from _interface(host, seen, path, several=len(settings.hosts) > 1)
+    yield from _interface(host, seen, path, several=settings.spans_hosts)
     if not seen.has_model:
         folder = settings.model.source.path
         yield error(
@@ -99,7 +99,7 @@ def _ports(settings: Settings, host: HostSettings, seen: HostFacts) -> Iterator[
     if host != settings.head:
         return
     ports = {"tandem:serve.port": settings.serve.port}
-    if len(settings.hosts) > 1:
+    if settings.spans_hosts:
         ports["tandem:ray.port"] = settings.ray.port
     for path, port in ports.items():
         if port in seen.listening:
@@ -114,8 +114,8 @@ def _ports(settings: Settings, host: HostSettings, seen: HostFacts) -> Iterator[
 def _image(settings: Settings, seen: ImageFacts) -> Iterator[Finding]:
     path, reference = "tandem:image.reference", settings.image.reference
     if seen.digest is None:
-        known_by_digest = settings.image.digest is not None and "not found" not in str(seen.problem)
-        if known_by_digest and "unknown" not in str(seen.problem):
+        is_absent = any(word in str(seen.problem) for word in ("not found", "unknown"))
+        if settings.image.digest is not None and not is_absent:
             # A private registry may refuse the question and still allow the pull.
             yield warning(
                 "image-not-seen", path, f"{reference}: {seen.problem}", "the pull decides"

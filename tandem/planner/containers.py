@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tandem.planner.arguments import MODEL_FOLDER, listen_address, serve_arguments
 from tandem.planner.environment import CONFIG_ROOT, host_environment, not_carried_over
 from tandem.planner.specs import ContainerSpec, Mount, Upload, VolumeSpec
+from tandem.remote import source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ class Containers:
         entrypoint, command = self._server_command()
         env = host_environment(settings, head, self._interfaces[head.name])
         env |= self._server_environment()
-        beside_head = len(settings.hosts) > 1
+        beside_head = settings.spans_hosts
         return ContainerSpec(
             name=self._name(head, "server"),
             host=head.name,
@@ -80,7 +80,7 @@ class Containers:
     def _ray(
         self,
         host: HostSettings,
-        role: str,
+        role: Literal["head", "worker"],
         command: tuple[str, ...],
         mounts: tuple[Mount, ...],
     ) -> ContainerSpec:
@@ -88,7 +88,7 @@ class Containers:
         return ContainerSpec(
             name=self._name(host, f"ray-{role}"),
             host=host.name,
-            role="head" if role == "head" else "worker",
+            role=role,
             entrypoint=("ray",),
             command=command,
             env=host_environment(self._settings, host, self._interfaces[host.name]),
@@ -106,7 +106,7 @@ class Containers:
         if entrypoint == "image":
             return None, arguments
         start = ("vllm", "serve") if entrypoint == "vllm" else entrypoint
-        if len(settings.hosts) == 1:
+        if not settings.spans_hosts:
             return start, arguments
         nodes = [f"--node={host.address}={host.gpu_count}" for host in settings.hosts]
         deadline = f"--timeout={settings.ray.join_timeout}"
@@ -116,7 +116,7 @@ class Containers:
     def _server_environment(self) -> dict[str, str]:
         settings = self._settings
         env: dict[str, str] = {}
-        if len(settings.hosts) > 1:
+        if settings.spans_hosts:
             env |= {"RAY_ADDRESS": self.ray_address, "VLLM_CONFIG_ROOT": CONFIG_ROOT}
         if settings.image.entrypoint == "image":
             serve = settings.serve
@@ -128,10 +128,9 @@ class Containers:
         return env
 
     def _uploads(self) -> tuple[Upload, ...]:
-        program = resources.files("tandem.remote").joinpath("ray_contract.py").read_text()
         names = json.dumps(not_carried_over(self._settings))
         return (
-            Upload(path=CONTRACT_PROGRAM, content=program),
+            Upload(path=CONTRACT_PROGRAM, content=source("ray_contract.py")),
             # Read by vllm/v1/executor/ray_executor.py as a list of names.
             Upload(path=f"{CONFIG_ROOT}/ray_non_carry_over_env_vars.json", content=names),
         )

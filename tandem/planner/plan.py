@@ -84,7 +84,7 @@ def make_plan(settings: Settings, facts: Facts | None, stack: str) -> Plan:
     image = f"{settings.image.repository}@{_digest(settings, facts)}"
     hosts = tuple(_host(settings, containers, host, image) for host in settings.hosts)
     server = containers.server()
-    ray = _ray(settings, containers, hosts) if len(hosts) > 1 else None
+    ray = _ray(settings, containers, hosts) if settings.spans_hosts else None
     return Plan(
         stack=stack,
         findings=tuple(findings),

@@ -38,7 +38,7 @@ def _addresses(settings: Settings) -> Iterator[Finding]:
         )
     for index, host in enumerate(settings.hosts):
         path = f"tandem:hosts[{index}].address"
-        if host.address.is_unspecified or (len(addresses) > 1 and host.address.is_loopback):
+        if host.address.is_unspecified or (settings.spans_hosts and host.address.is_loopback):
             yield error(
                 "address-not-reachable",
                 path,
@@ -73,7 +73,7 @@ def _gpus(settings: Settings) -> Iterator[Finding]:
 
 def _ports(settings: Settings) -> Iterator[Finding]:
     port = settings.serve.port
-    if len(settings.hosts) == 1:
+    if not settings.spans_hosts:
         return
     if port == settings.ray.port:
         yield error(

@@ -50,6 +50,11 @@ class Settings(SettingsModel):
         return self.hosts[0]
 
     @property
+    def spans_hosts(self) -> bool:
+        """Tell whether there is more than one host, and so Ray."""
+        return len(self.hosts) > 1
+
+    @property
     def world_size(self) -> int:
         """Return the number of ranks, tensor parallel times pipeline parallel."""
         return self.serve.tensor_parallel * self.serve.pipeline_parallel

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from tandem.ssh import UNREACHABLE
+from tandem.ssh import UNREACHABLE, last_line
 from tandem.survey.facts import Facts, HostFacts, ImageFacts
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
@@ -34,11 +33,7 @@ def survey(settings: Settings, stack: str) -> Facts | None:
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     words = ("sh", "-s", "--", stack, settings.model.source.path)
-    try:
-        answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
-    except subprocess.TimeoutExpired:
-        return HostFacts(name=host.name, problem=f"no answer within {TIMEOUT_SECONDS} s")
+    answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
     if answer.returncode == UNREACHABLE:
-        lines = answer.stderr.strip().splitlines()
-        return HostFacts(name=host.name, problem=lines[-1] if lines else "no answer")
+        return HostFacts(name=host.name, problem=last_line(answer.stderr) or "no answer")
     return host_facts(host.name, answer.stdout)

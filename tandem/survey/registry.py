@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from tandem.ssh import last_line
 from tandem.survey.facts import ImageFacts
 
 if TYPE_CHECKING:
@@ -20,31 +20,24 @@ def image_facts(target: SshTarget, image: ImageSettings) -> ImageFacts:
     """Return the digest of ``image`` as the host's Docker finds it, locally or in the registry."""
     if image.digest and _is_present(target, f"{image.repository}@{image.digest}"):
         return ImageFacts(digest=image.digest)
-    try:
-        answer = _get(target, f"/distribution/{image.reference}/json")
-    except subprocess.TimeoutExpired:
-        return ImageFacts(problem=f"the registry did not answer within {TIMEOUT_SECONDS} s")
+    answer = _get(target, f"/distribution/{image.reference}/json")
     if "Descriptor" in answer:
         return ImageFacts(digest=answer["Descriptor"]["digest"])
-    return ImageFacts(problem=str(answer.get("message", "no answer")).strip())
+    return ImageFacts(problem=str(answer["message"]).strip())
 
 
 def _is_present(target: SshTarget, name: str) -> bool:
-    try:
-        found = target.run("docker", "image", "inspect", name, timeout=TIMEOUT_SECONDS)
-    except subprocess.TimeoutExpired:
-        return False
-    return found.returncode == 0
+    return target.run("docker", "image", "inspect", name, timeout=TIMEOUT_SECONDS).returncode == 0
 
 
-def _get(target: SshTarget, path: str) -> dict[str, dict[str, str]]:
+def _get(target: SshTarget, path: str) -> dict[str, Any]:
     """Return what Docker's API answers, over the same road as docker's own ``ssh://``."""
     request = f"GET {path} HTTP/1.0\r\nHost: docker\r\n\r\n"
     command = ("docker", "system", "dial-stdio")
     answer = target.run(*command, stdin=request, timeout=TIMEOUT_SECONDS)
     body = answer.stdout.replace("\r\n", "\n").partition("\n\n")[2]
     try:
-        data: dict[str, dict[str, str]] = json.loads(body)
+        data: dict[str, Any] = json.loads(body)
     except json.JSONDecodeError:
-        data = {}
+        return {"message": f"asking the registry: {last_line(answer.stderr) or 'no answer'}"}
     return data

@@ -86,3 +86,14 @@ def test_a_watched_command_gets_its_input_once_and_gives_its_output(
     monkeypatch.setattr(SshTarget, "argv", cat_instead)
     done = SshTarget("host").run_watched("x", stdin="words", watch=lambda: None, every=0.05)
     assert done.stdout == "words"
+
+
+def test_a_host_that_is_silent_for_too_long_counts_as_unreachable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def sleep_instead(_: SshTarget, *command: str) -> list[str]:
+        return ["sleep", "60"]
+
+    monkeypatch.setattr(SshTarget, "argv", sleep_instead)
+    done = SshTarget("host").run("docker", timeout=0.05)
+    assert (done.returncode, done.stderr) == (ssh.UNREACHABLE, "no answer within 0.05 s")
