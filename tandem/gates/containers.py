@@ -66,11 +66,12 @@ class Watch:
         with ThreadPoolExecutor(max_workers=len(self._watched)) as pool:
             states = list(pool.map(inspect, self._watched))
         for state in states:
-            host = state.watched.host
+            # Counted by container: two on one host would count, or clear, each other's failures.
+            name = state.watched.container
             is_lost = state.status == "unreachable"
-            self._failures[host] = self._failures.get(host, 0) + 1 if is_lost else 0
-            if self._failures[host] >= SSH_TRIES:
-                raise GateFailed(f"host {host} does not answer: {state.detail}")
+            self._failures[name] = self._failures.get(name, 0) + 1 if is_lost else 0
+            if self._failures[name] >= SSH_TRIES:
+                raise GateFailed(f"host {state.watched.host} does not answer: {state.detail}")
         return states
 
 

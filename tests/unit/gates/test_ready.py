@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -118,3 +119,17 @@ def test_a_host_that_could_not_be_seen_at_first_is_not_taken_for_a_restart(
     docker.restarts = lambda container, look: 2 * (container == WORKER)
     docker.reach = reach
     assert ready(ready_spec())["servedName"] == "model"
+
+
+def test_two_unseen_containers_of_one_host_are_one_failure_a_look(docker: FakeDocker) -> None:
+    head = "tandem-test-host-1-ray-head"
+    spec = ready_spec()
+    spec = replace(spec, others=(replace(spec.server, container=head), *spec.others))
+
+    def reach(container: str, look: int) -> bool:
+        if look == 3:
+            docker.answer = answered()
+        return not (container in (SERVER, head) and look <= 2)
+
+    docker.reach = reach
+    assert ready(spec)["servedName"] == "model"
