@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import pulumi
 
 from components.docker_host import DockerHost
-from components.ray import JoinGate, RayHead, RayWorker
+from components.ray import JoinGate, RayCluster, RayHead, RayWorker
 from components.vllm_server import ReadyGate, VllmServer
 from tandem.planner import Plan
+from tandem.planner.plan import RayPlan
 
 
 class Cluster(pulumi.ComponentResource):
@@ -22,26 +23,30 @@ class Cluster(pulumi.ComponentResource):
         super().__init__("tandem:index:Cluster", name, None, opts)
         inside = pulumi.ResourceOptions(parent=self)
         hosts = [DockerHost(f"{name}-{host.name}", host, inside) for host in plan.hosts]
-        first = plan.hosts[0].name
-        ids: dict[str, Any] = {}
-
-        head, workers, joined = None, [], None
-        if plan.ray is not None:
-            head = RayHead(f"{name}-{first}-ray-head", plan.ray, hosts[0], inside)
-            ids[plan.ray.head.name] = head.container.id
-            for host_plan, host in zip(plan.hosts, hosts, strict=True):
-                if host_plan.worker is None:
-                    continue
-                worker_name = f"{name}-{host_plan.name}-ray-worker"
-                worker = RayWorker(worker_name, host_plan.worker, host, head, inside)
-                workers.append(worker)
-                ids[host_plan.worker.name] = worker.container.id
-            joined = JoinGate(f"{name}-joined", plan.ray, head, workers, inside)
-
-        server = VllmServer(f"{name}-{first}-server", plan, hosts[0], head, workers, joined, inside)
-        ids[plan.server.name] = server.container.id
+        ray = _ray(name, plan, plan.ray, hosts, inside) if plan.ray else None
+        server_name = f"{name}-{plan.hosts[0].name}-server"
+        server = VllmServer(server_name, plan, hosts[0], ray, inside)
         ready = ReadyGate(f"{name}-ready", plan, server, inside)
 
+        containers = (*(ray.containers if ray else ()), server.container)
         self.endpoint = ready.command.stdout.apply(lambda _: plan.endpoint)
-        self.containers = pulumi.Output.all(**ids)
+        self.containers = pulumi.Output.all(
+            **{spec.name: made.id for spec, made in zip(plan.containers, containers, strict=True)}
+        )
         self.register_outputs({"endpoint": self.endpoint, "containers": self.containers})
+
+
+def _ray(
+    name: str,
+    plan: Plan,
+    ray: RayPlan,
+    hosts: Sequence[DockerHost],
+    opts: pulumi.ResourceOptions,
+) -> RayCluster:
+    head = RayHead(f"{name}-{plan.hosts[0].name}-ray-head", ray, hosts[0], opts)
+    workers = tuple(
+        RayWorker(f"{name}-{declared.name}-ray-worker", declared.worker, host, head, opts)
+        for declared, host in zip(plan.hosts, hosts, strict=True)
+        if declared.worker is not None
+    )
+    return RayCluster(head, workers, JoinGate(f"{name}-joined", ray, head, workers, opts))

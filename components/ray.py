@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pulumi
 import pulumi_docker as docker
 from pulumi_command import local
@@ -72,10 +75,24 @@ class JoinGate(pulumi.ComponentResource):
         name: str,
         plan: RayPlan,
         head: RayHead,
-        workers: list[RayWorker],
+        workers: Sequence[RayWorker],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("tandem:index:JoinGate", name, None, opts)
         containers = [head.container, *(worker.container for worker in workers)]
         self.command = gate(name, "join", plan.join.to_json(), containers, self)
         self.register_outputs({"report": self.command.stdout})
+
+
+@dataclass(frozen=True)
+class RayCluster:
+    """What the server starts on: all Ray containers, and the gate behind them."""
+
+    head: RayHead
+    workers: tuple[RayWorker, ...]
+    joined: JoinGate
+
+    @property
+    def containers(self) -> tuple[docker.Container, ...]:
+        """Return the head's container and the workers'."""
+        return (self.head.container, *(worker.container for worker in self.workers))

@@ -11,7 +11,7 @@ from pulumi_command import local
 from components.containers import container
 from components.docker_host import DockerHost
 from components.gate import gate
-from components.ray import JoinGate, RayHead, RayWorker
+from components.ray import RayCluster
 from tandem.planner.plan import Plan
 
 
@@ -25,24 +25,22 @@ class VllmServer(pulumi.ComponentResource):
         name: str,
         plan: Plan,
         host: DockerHost,
-        head: RayHead | None = None,
-        workers: list[RayWorker] | None = None,
-        joined: JoinGate | None = None,
+        ray: RayCluster | None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("tandem:index:VllmServer", name, None, opts)
         shared: dict[str, Any] = {}
-        if head is not None:
+        if ray is not None:
             # A Ray driver finds its raylet by scanning processes, and shares memory with it.
-            namespace = pulumi.Output.concat("container:", head.container.id)
+            namespace = pulumi.Output.concat("container:", ray.head.container.id)
             shared = {"ipc_mode": namespace, "pid_mode": namespace}
         self.container = container(
             name,
             plan.server,
             host,
             self,
-            depends_on=[joined.command] if joined else [],
-            trigger=[worker.container.id for worker in workers or []] or None,
+            depends_on=[ray.joined.command] if ray else [],
+            trigger=[worker.container.id for worker in ray.workers] if ray else None,
             **shared,
         )
         self.register_outputs({"container": self.container.id})

@@ -50,12 +50,12 @@ def join(spec: JoinSpec) -> dict[str, object]:
     return {"nodes": declared, "versions": _same_versions(spec)}
 
 
-def _alive(spec: JoinSpec) -> dict[str, int] | None:
-    """Return GPUs by address of the alive nodes, or None while the head does not answer."""
+def _alive(spec: JoinSpec) -> dict[str, list[int]] | None:
+    """Return by address the GPUs of the alive nodes, or None while the head does not answer."""
     words = ("--report", f"--address={spec.ray_address}")
     answer = _in_container(spec.nodes[0].watched, *words)
     try:
-        alive: dict[str, int] = json.loads(answer)
+        alive: dict[str, list[int]] = json.loads(answer)
     except json.JSONDecodeError:
         return None
     return alive

@@ -18,8 +18,11 @@ from importlib import metadata
 POLL_SECONDS = 2
 
 
-def alive_nodes(address: str) -> dict[str, int]:
-    """Return the number of GPUs by address of every node that the Ray head calls alive.
+def alive_nodes(address: str) -> dict[str, list[int]]:
+    """Return by address the GPUs of every node that the Ray head calls alive.
+
+    An address has one number per node: two where somebody started a second Ray there, or where
+    the head has not noticed yet that the first one ended.
 
     Raises whatever Ray raises when its head does not answer.
     """
@@ -30,17 +33,24 @@ def alive_nodes(address: str) -> dict[str, int]:
         nodes = [node for node in ray.nodes() if node["Alive"]]
     finally:
         ray.shutdown()
-    return {node["NodeManagerAddress"]: int(node["Resources"].get("GPU", 0)) for node in nodes}
+    gpus: dict[str, list[int]] = {}
+    for node in nodes:
+        count = int(node["Resources"].get("GPU", 0))
+        gpus.setdefault(node["NodeManagerAddress"], []).append(count)
+    return gpus
 
 
-def differences(declared: dict[str, int], alive: dict[str, int]) -> list[str]:
+def differences(declared: dict[str, int], alive: dict[str, list[int]]) -> list[str]:
     """Return in words what keeps the contract from holding; GPUs by address on both sides."""
     words = []
     for address, gpus in declared.items():
-        if address not in alive:
+        nodes = alive.get(address, [])
+        if not nodes:
             words.append(f"{address} has not joined")
-        elif alive[address] != gpus:
-            words.append(f"{address} offers {alive[address]} GPUs, not {gpus}")
+        elif len(nodes) > 1:
+            words.append(f"{address} has joined as {len(nodes)} nodes, not as one")
+        elif nodes != [gpus]:
+            words.append(f"{address} offers {nodes[0]} GPUs, not {gpus}")
     words += [f"{address} joined undeclared" for address in alive if address not in declared]
     return words
 

@@ -56,8 +56,10 @@ def _findings(invalid: ValidationError) -> list[Finding]:
     findings: dict[str, Finding] = {}
     for problem in invalid.errors(include_url=False):
         finding = _finding(problem)
-        # A field with several forms reports each; the user needs one line.
-        findings.setdefault(finding.path, finding)
+        # A field with several forms reports each; the user needs one line, and an empty list is
+        # the wrong list, whatever the other forms are.
+        if finding.path not in findings or problem["type"] == "too_short":
+            findings[finding.path] = finding
     # A list whose item is wrong is reported as wrong itself; the item's line says it all.
     return [f for f in findings.values() if not any(_is_inside(path, f.path) for path in findings)]
 
@@ -77,13 +79,14 @@ def _finding(problem: ErrorDetails) -> Finding:
         return error(
             "bad-value", path, f"{_shown(problem)} can't be used here", _FORMS[location[-1]]
         )
-    message = problem["msg"].removeprefix("Value error, ")
-    return error(
-        "bad-value",
-        path,
-        f"{_shown(problem)} can't be used here",
-        message[0].lower() + message[1:],
-    )
+    return error("bad-value", path, f"{_shown(problem)} can't be used here", _wanted(problem))
+
+
+def _wanted(problem: ErrorDetails) -> str:
+    if problem["type"] in {"too_short", "string_too_short"}:
+        return "it must not be empty"
+    message = problem["msg"].removeprefix("Value error, ").replace("Input should", "it should")
+    return message[0].lower() + message[1:]
 
 
 def _shown(problem: ErrorDetails) -> str:

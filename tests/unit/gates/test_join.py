@@ -14,7 +14,7 @@ from tests.builders import join_spec
 if TYPE_CHECKING:
     from tests.unit.gates.conftest import FakeDocker
 
-BOTH = json.dumps({"10.0.0.1": 1, "10.0.0.2": 1})
+BOTH = json.dumps({"10.0.0.1": [1], "10.0.0.2": [1]})
 WORKER = "tandem-test-host-2-ray-worker"
 
 
@@ -32,7 +32,7 @@ def test_all_nodes_are_there(docker: FakeDocker, capsys: pytest.CaptureFixture[s
 def test_a_missing_node_is_named_at_the_deadline_with_the_end_of_its_log(
     docker: FakeDocker,
 ) -> None:
-    docker.alive = json.dumps({"10.0.0.1": 1})
+    docker.alive = json.dumps({"10.0.0.1": [1]})
     with pytest.raises(GateFailed) as failed:
         join(join_spec(timeout_seconds=0))
     assert str(failed.value).splitlines() == [
@@ -44,13 +44,13 @@ def test_a_missing_node_is_named_at_the_deadline_with_the_end_of_its_log(
 
 
 def test_a_node_with_too_few_gpus_is_named_at_the_deadline(docker: FakeDocker) -> None:
-    docker.alive = json.dumps({"10.0.0.1": 1, "10.0.0.2": 0})
+    docker.alive = json.dumps({"10.0.0.1": [1], "10.0.0.2": [0]})
     with pytest.raises(GateFailed, match=r"10\.0\.0\.2 offers 0 GPUs, not 1"):
         join(join_spec(timeout_seconds=0))
 
 
 def test_an_undeclared_node_is_named_at_the_deadline(docker: FakeDocker) -> None:
-    docker.alive = json.dumps({"10.0.0.1": 1, "10.0.0.2": 1, "10.0.0.9": 1})
+    docker.alive = json.dumps({"10.0.0.1": [1], "10.0.0.2": [1], "10.0.0.9": [1]})
     with pytest.raises(GateFailed, match=r"10\.0\.0\.9 joined undeclared"):
         join(join_spec(timeout_seconds=0))
 
@@ -104,7 +104,7 @@ def test_a_host_that_is_lost_for_a_moment_does_not_end_the_wait(docker: FakeDock
         return 0
 
     docker.restarts = restarts
-    assert join(join_spec(timeout_seconds=10_000))["nodes"] == json.loads(BOTH)
+    assert join(join_spec(timeout_seconds=10_000))["nodes"] == {"10.0.0.1": 1, "10.0.0.2": 1}
 
 
 def test_where_ray_never_answers_the_end_of_the_heads_log_is_shown(docker: FakeDocker) -> None:
@@ -113,7 +113,7 @@ def test_where_ray_never_answers_the_end_of_the_heads_log_is_shown(docker: FakeD
 
 
 def test_an_address_that_begins_like_a_missing_one_is_not_blamed(docker: FakeDocker) -> None:
-    docker.alive = json.dumps({f"10.0.0.{n}": 1 for n in range(1, 12) if n != 10})
+    docker.alive = json.dumps({f"10.0.0.{n}": [1] for n in range(1, 12) if n != 10})
     with pytest.raises(GateFailed) as failed:
         join(join_spec(11, timeout_seconds=0))
     assert "last words of tandem-test-host-10-" in str(failed.value)

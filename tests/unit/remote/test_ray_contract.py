@@ -10,6 +10,7 @@ import pytest
 from tandem.remote import ray_contract
 
 TWO = {"10.0.0.1": 1, "10.0.0.2": 1}
+BOTH = {"10.0.0.1": [1], "10.0.0.2": [1]}
 
 
 @pytest.fixture(autouse=True)
@@ -20,28 +21,31 @@ def no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("alive", "words"),
     [
-        (TWO, []),
-        ({"10.0.0.1": 1}, ["10.0.0.2 has not joined"]),
-        ({**TWO, "10.0.0.2": 0}, ["10.0.0.2 offers 0 GPUs, not 1"]),
-        ({**TWO, "10.0.0.9": 8}, ["10.0.0.9 joined undeclared"]),
+        (BOTH, []),
+        ({"10.0.0.1": [1]}, ["10.0.0.2 has not joined"]),
+        ({**BOTH, "10.0.0.2": [0]}, ["10.0.0.2 offers 0 GPUs, not 1"]),
+        ({**BOTH, "10.0.0.2": [1, 1]}, ["10.0.0.2 has joined as 2 nodes, not as one"]),
+        ({**BOTH, "10.0.0.9": [8]}, ["10.0.0.9 joined undeclared"]),
         ({}, ["10.0.0.1 has not joined", "10.0.0.2 has not joined"]),
     ],
 )
-def test_what_keeps_the_contract_from_holding(alive: dict[str, int], words: list[str]) -> None:
+def test_what_keeps_the_contract_from_holding(
+    alive: dict[str, list[int]], words: list[str]
+) -> None:
     assert ray_contract.differences(TWO, alive) == words
 
 
 def test_the_wait_ends_when_the_last_node_joins_and_says_each_state_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers: list[dict[str, int] | Exception] = [
+    answers: list[dict[str, list[int]] | Exception] = [
         ConnectionError("no head\nat all"),
-        {"10.0.0.1": 1},
-        {"10.0.0.1": 1},
-        TWO,
+        {"10.0.0.1": [1]},
+        {"10.0.0.1": [1]},
+        BOTH,
     ]
 
-    def alive(address: str) -> dict[str, int]:
+    def alive(address: str) -> dict[str, list[int]]:
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -97,7 +101,7 @@ def test_the_program_does_not_run_the_command_when_the_contract_does_not_hold(
 
 
 def test_the_report_lists_the_nodes_that_are_alive(tmp_path: Path) -> None:
-    assert json.loads(run(tmp_path, 2, "--report").stdout) == TWO
+    assert json.loads(run(tmp_path, 2, "--report").stdout) == BOTH
 
 
 def test_the_versions_name_python_ray_and_vllm(tmp_path: Path) -> None:
@@ -108,7 +112,7 @@ def test_the_versions_name_python_ray_and_vllm(tmp_path: Path) -> None:
 def test_an_error_of_rays_without_words_is_no_reason_to_give_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def alive(address: str) -> dict[str, int]:
+    def alive(address: str) -> dict[str, list[int]]:
         raise RuntimeError
 
     monkeypatch.setattr(ray_contract, "alive_nodes", alive)

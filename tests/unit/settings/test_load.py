@@ -19,12 +19,12 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "no time to get ready": (
         {"serve.readyTimeout": 0},
         "tandem:serve.readyTimeout: 0 can't be used here; "
-        "input should be greater than or equal to 1 [bad-value]",
+        "it should be greater than or equal to 1 [bad-value]",
     ),
     "a size below one MiB": (
         {"shmSize": "5B"},
         'tandem:shmSize: "5B" can\'t be used here; '
-        "input should be greater than or equal to 1048576 [bad-value]",
+        "it should be greater than or equal to 1048576 [bad-value]",
     ),
     "a misspelt key at the top": (
         {"shmsize": "1GiB"},
@@ -53,8 +53,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an empty list of hosts": (
         {"hosts": []},
-        "tandem:hosts: [] can't be used here; "
-        "tuple should have at least 1 item after validation, not 0 [bad-value]",
+        "tandem:hosts: [] can't be used here; it must not be empty [bad-value]",
     ),
     "an option of ssh as destination": (
         {"hosts.0.ssh": "-oProxyCommand=x"},
@@ -73,10 +72,18 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         'tandem:hosts[0].address: "10.0.1" can\'t be used here; '
         "expected 4 octets in '10.0.1' [bad-value]",
     ),
+    "an empty list of GPUs": (
+        {"hosts.0.gpus": []},
+        "tandem:hosts[0].gpus: [] can't be used here; it must not be empty [bad-value]",
+    ),
+    "an empty entrypoint": (
+        {"image.entrypoint": []},
+        "tandem:image.entrypoint: [] can't be used here; it must not be empty [bad-value]",
+    ),
     "no GPU": (
         {"hosts.0.gpus": 0},
         "tandem:hosts[0].gpus: 0 can't be used here; "
-        "input should be greater than or equal to 1 [bad-value]",
+        "it should be greater than or equal to 1 [bad-value]",
     ),
     "a name in capitals": (
         {"hosts.0.name": "Host"},
@@ -86,7 +93,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "ssh options as one text": (
         {"hosts.0.sshOptions": "-p 22"},
         'tandem:hosts[0].sshOptions: "-p 22" can\'t be used here; '
-        "input should be a valid array [bad-value]",
+        "it should be a valid array [bad-value]",
     ),
     "a size without a unit that exists": (
         {"shmSize": "10 gigs"},
@@ -101,16 +108,16 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a port above 65535": (
         {"serve.port": 70000},
         "tandem:serve.port: 70000 can't be used here; "
-        "input should be less than or equal to 65535 [bad-value]",
+        "it should be less than or equal to 65535 [bad-value]",
     ),
     "an argument as a number": (
         {"serve.args": ["--seed", 5]},
-        "tandem:serve.args[1]: 5 can't be used here; input should be a valid string [bad-value]",
+        "tandem:serve.args[1]: 5 can't be used here; it should be a valid string [bad-value]",
     ),
     "a number as text": (
         {"serve.tensorParallel": "2"},
         'tandem:serve.tensorParallel: "2" can\'t be used here; '
-        "input should be a valid integer [bad-value]",
+        "it should be a valid integer [bad-value]",
     ),
     "a relative model folder": (
         {"model.source.path": "srv/model"},
@@ -119,20 +126,20 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a backend that is not there": (
         {"backend": "gloo"},
-        "tandem:backend: \"gloo\" can't be used here; input should be 'ray' [bad-value]",
+        "tandem:backend: \"gloo\" can't be used here; it should be 'ray' [bad-value]",
     ),
     "neither on nor off": (
         {"survey": "maybe"},
-        'tandem:survey: "maybe" can\'t be used here; input should be a valid boolean [bad-value]',
+        'tandem:survey: "maybe" can\'t be used here; it should be a valid boolean [bad-value]',
     ),
     "an unknown word as entrypoint": (
         {"image.entrypoint": "bash"},
         'tandem:image.entrypoint: "bash" can\'t be used here; '
-        "input should be 'vllm' or 'image' [bad-value]",
+        "it should be 'vllm' or 'image' [bad-value]",
     ),
     "a value that is no list": (
         {"hosts": "[{"},
-        'tandem:hosts: "[{" can\'t be used here; input should be a valid array [bad-value]',
+        'tandem:hosts: "[{" can\'t be used here; it should be a valid array [bad-value]',
     ),
 }
 
