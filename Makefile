@@ -9,6 +9,7 @@ export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state
 export PULUMI_CONFIG_PASSPHRASE ?=
 
 .PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy
+.PHONY: test-tools test-lab test-e2e
 
 demo: setup tools lab-up
 	$(RUN) pulumi stack select --create lab
@@ -20,9 +21,11 @@ demo: setup tools lab-up
 	@echo "change:     edit serve.maxModelLen in stacks/Pulumi.lab.yaml, then: make up STACK=lab"
 	@echo "take down:  make destroy STACK=lab && make lab-down"
 
-test: setup tools check unit lab-up
-	$(PYTHON) -m pytest tests/tools tests/lab tests/e2e
-	python3 -m lab down
+test:
+	python3 -m tools.timed setup tools check unit lab-up test-tools test-lab test-e2e lab-down
+
+test-tools test-lab test-e2e:
+	$(PYTHON) -m pytest $(subst -,s/,$@)
 
 unit: setup
 	$(PYTHON) -m pytest tests/unit tests/stack tests/lab_unit
