@@ -9,7 +9,7 @@ export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state
 export PULUMI_CONFIG_PASSPHRASE ?=
 
 .PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy
-.PHONY: test-tools test-lab test-e2e
+.PHONY: bench test-tools test-lab test-e2e
 
 demo: setup tools lab-up
 	$(RUN) pulumi stack select --create lab
@@ -45,6 +45,10 @@ setup: .venv/.ready
 
 tools:
 	python3 -m tools install
+
+bench:
+	python3 -m lab up --hosts 2
+	$(PYTHON) -m tests.bench.up
 
 lab-up:
 	python3 -m lab up --hosts 2

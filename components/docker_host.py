@@ -22,6 +22,8 @@ class DockerHost(pulumi.ComponentResource):
         self.provider = docker.Provider(
             provider_name(name, plan),
             host=plan.target.docker_host,
+            # The operator's DOCKER_CONTEXT would come before the host.
+            context="",
             ssh_opts=list(plan.target.all_options),
             opts=pulumi.ResourceOptions(parent=self),
         )

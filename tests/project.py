@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from lab.layout import Site
+
 ROOT = Path(__file__).resolve().parent.parent
 NO_CHANGES_EXPECTED = 7
 """Pulumi's exit status when --expect-no-changes found some."""
@@ -87,6 +89,7 @@ class Project:
             text=True,
             check=False,
         )
+        assert not shown_secrets(done.stdout), "a private key is in what pulumi said"
         return Run(done.returncode, done.stdout)
 
     def up(self, *arguments: str) -> Run:
@@ -107,3 +110,11 @@ class Project:
         return {
             step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] != "same"
         }
+
+
+def shown_secrets(text: str) -> list[str]:
+    """Return the lines of the lab's private keys that a text holds."""
+    keys = list(Site.from_environment().ssh.glob("*_ed25519"))
+    assert keys, "no lab is up"
+    lines = (line for key in keys for line in key.read_text().splitlines())
+    return [line for line in lines if not line.startswith("-----") and line in text]

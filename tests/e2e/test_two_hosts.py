@@ -2,23 +2,35 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from lab import Lab
 from tests.chat import chat
-from tests.project import NO_CHANGES_EXPECTED, Project
+from tests.project import NO_CHANGES_EXPECTED, Project, shown_secrets
 
 HEAD = "tandem-e2e-lab-1-ray-head"
 WORKER = "tandem-e2e-lab-2-ray-worker"
 SERVER = "tandem-e2e-lab-1-server"
+NAMES = (HEAD, WORKER, SERVER)
 BOOT_SECONDS = 420
 """How long the server may be away after a power cut: about four starts of it here."""
 
 
 @pytest.fixture(scope="module")
 def stack(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    project = Project.copy(tmp_path_factory.mktemp("e2e") / "project", "e2e", "lab")
+    yield from deployed(tmp_path_factory.mktemp("e2e"), "e2e", "lab")
+
+
+@pytest.fixture(scope="module")
+def single(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """Return a stack of one host, which is the head of the other stack, too."""
+    yield from deployed(tmp_path_factory.mktemp("single"), "single", "lab-single")
+
+
+def deployed(folder: Path, name: str, sample: str) -> Iterator[Project]:
+    project = Project.copy(folder / "project", name, sample)
     yield project
     project.pulumi("destroy", "--yes", "--skip-preview")
 
@@ -49,6 +61,9 @@ def test_a_server_that_cannot_start_fails_the_up_with_its_log_and_the_next_up_to
 
 
 def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts: Lab) -> None:
+    # Other ways to the same hosts: a user of the group docker; a jump host and another port.
+    stack.change("hosts.0.ssh", "lab-1-tandem")
+    stack.change("hosts.1.ssh", "lab-2-jump")
     done = stack.up()
     assert done.code == 0, done.text
     outputs = stack.outputs()
@@ -60,11 +75,15 @@ def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts:
     assert "apiKey" not in outputs
     assert chat(outputs["endpoint"])["reasoning"]
     for host, container in zip(hosts.hosts, (HEAD, WORKER), strict=True):
-        processes = host.ssh(f"docker top {container}")
-        assert "ray::" in processes.stdout, processes
+        processes = host.ssh(f"docker top {container}").stdout
+        assert processes.count("ray::RayWorkerWrapper") == 1, processes
 
 
-def test_a_second_up_and_a_refresh_find_nothing_to_do(stack: Project) -> None:
+def test_a_second_up_and_a_refresh_find_nothing_to_do(
+    stack: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_CONTEXT", "a-context-of-the-operator")
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     assert stack.planned() == {}
     again = stack.pulumi("up", "--yes", "--expect-no-changes")
     assert again.code == 0, again.text
@@ -85,13 +104,21 @@ def test_a_serving_value_replaces_the_server_alone(stack: Project) -> None:
     assert chat(after["endpoint"])["reasoning"]
 
 
-def test_a_variable_of_one_host_would_replace_head_workers_and_server_together(
-    stack: Project,
+def test_a_variable_of_one_host_replaces_head_worker_and_server_in_this_order(
+    stack: Project, hosts: Lab
 ) -> None:
+    before = stack.outputs()["containers"]
     stack.change("hosts.1.env", {"NCCL_DEBUG": "WARN"})
-    replaced = {name for name, step in stack.planned().items() if "replace" in step}
-    assert {"e2e-lab-1-ray-head", "e2e-lab-2-ray-worker", "e2e-lab-1-server"} <= replaced
-    stack.change("hosts.1.env", None)
+    done = stack.up()
+    assert done.code == 0, done.text
+    after = stack.outputs()
+    assert not set(before.values()) & set(after["containers"].values())
+    head, worker, server = (
+        host.ssh(f"docker inspect --format {{{{.Created}}}} {container}").stdout
+        for host, container in zip((*hosts.hosts, hosts.hosts[0]), NAMES, strict=True)
+    )
+    assert head < worker < server
+    assert chat(after["endpoint"])["reasoning"]
 
 
 def test_a_killed_worker_is_drift_and_up_refresh_repairs_it(stack: Project, hosts: Lab) -> None:
@@ -121,10 +148,37 @@ def test_after_a_power_cut_the_server_answers_again_without_pulumi(
     assert answer["reasoning"]
 
 
-def test_destroy_leaves_nothing_on_the_hosts(stack: Project, hosts: Lab) -> None:
+def test_no_private_key_is_in_state_containers_or_arguments(stack: Project, hosts: Lab) -> None:
+    exported = stack.pulumi("stack", "export")
+    assert exported.code == 0, exported.text
+    files = [file for file in (stack.folder / "backend").rglob("*") if file.is_file()]
+    assert files
+    for file in files:
+        assert not shown_secrets(file.read_text(errors="replace")), file
+    for host in hosts.hosts:
+        assert not shown_secrets(host.ssh("docker inspect $(docker ps -aq); ps -eo args").stdout)
+
+
+def test_destroy_leaves_nothing_but_another_stack_which_still_answers(
+    stack: Project, single: Project, hosts: Lab
+) -> None:
+    done = single.up()
+    assert done.code == 0, done.text
+    outputs = single.outputs()
+    assert outputs["endpoint"] == "http://10.77.0.1:8001/v1"
+    assert set(outputs["containers"]) == {"tandem-single-lab-1-server"}
+    assert single.planned() == {}
+
     done = stack.pulumi("destroy", "--yes", "--skip-preview")
     assert done.code == 0, done.text
     for host in hosts.hosts:
         assert host.ssh("docker ps -aq --filter label=dev.tandem.stack=e2e").stdout == ""
         assert host.ssh("docker volume ls -q --filter name=tandem-e2e").stdout == ""
         assert host.ssh("test -f /srv/models/tiny-qwen3/config.json").returncode == 0
+    assert hosts.processes(hosts.hosts[1]) == []
+    assert chat(outputs["endpoint"])["content"]
+
+    done = single.pulumi("destroy", "--yes", "--skip-preview")
+    assert done.code == 0, done.text
+    assert hosts.processes(hosts.hosts[0]) == []
+    assert hosts.hosts[0].ssh("docker ps -aq").stdout == ""

@@ -140,6 +140,12 @@ def test_each_host_is_reached_as_declared(built: Built) -> None:
         assert host.target.destination in args.name
 
 
+def test_a_docker_context_of_the_operator_leads_to_no_other_host(built: Built) -> None:
+    assert [args.inputs["context"] for args in built.of(PROVIDER).values()] == [""] * len(
+        built.plan.hosts
+    )
+
+
 def test_nothing_is_left_to_a_default_provider(built: Built) -> None:
     for args in built.resources:
         if args.typ.startswith("docker:"):

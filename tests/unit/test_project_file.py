@@ -1,0 +1,51 @@
+"""Pulumi.yaml describes the same keys, defaults and types as the settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tandem.settings import Settings
+from tests.builders import changed, load
+
+PROJECT: dict[str, Any] = yaml.safe_load(
+    (Path(__file__).parents[2] / "Pulumi.yaml").read_text(encoding="utf-8")
+)
+KEYS: dict[str, dict[str, Any]] = {
+    key.removeprefix("tandem:"): described
+    for key, described in PROJECT["config"].items()
+    if key.startswith("tandem:")
+}
+SCHEMA: dict[str, Any] = Settings.model_json_schema(by_alias=True)
+
+
+def test_every_key_is_described_in_the_same_order() -> None:
+    assert list(KEYS) == list(SCHEMA["properties"])
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_what_has_no_default_there_is_required(key: str) -> None:
+    assert ("default" not in KEYS[key]) == (key in SCHEMA["required"])
+
+
+@pytest.mark.parametrize("key", [key for key, described in KEYS.items() if "default" in described])
+def test_a_default_there_is_the_settings_own(key: str) -> None:
+    field = next(name for name, info in Settings.model_fields.items() if info.alias == key)
+    written = load(changed(1, {key: KEYS[key]["default"]}))
+    assert getattr(written, field) == Settings.model_fields[field].default
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_type_there_is_one_that_the_settings_read(key: str) -> None:
+    assert KEYS[key]["type"] in set(_types(SCHEMA["properties"][key]))
+
+
+def _types(schema: dict[str, Any]) -> list[str]:
+    if "$ref" in schema:
+        return _types(SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]])
+    if "anyOf" in schema:
+        return [name for branch in schema["anyOf"] for name in _types(branch)]
+    return [schema["type"]]
