@@ -20,12 +20,19 @@ class DockerHost(pulumi.ComponentResource):
     ) -> None:
         super().__init__("tandem:index:DockerHost", name, None, opts)
         self.provider = docker.Provider(
-            provider_name(name, plan),
+            f"{name}-docker",
             host=plan.target.docker_host,
             # The operator's DOCKER_CONTEXT would come before the host.
             context="",
             ssh_opts=list(plan.target.all_options),
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                # A provider that is only updated would leave what it made behind on the old host.
+                # Everything that a provider made is replaced with it, and deleted through the old
+                # one first. Other options of ssh lead to the same host.
+                replace_on_changes=["host"],
+                delete_before_replace=True,
+            ),
         )
         on_host = pulumi.ResourceOptions(parent=self, provider=self.provider)
         self.image = docker.RemoteImage(
@@ -40,13 +47,3 @@ class DockerHost(pulumi.ComponentResource):
             opts=on_host,
         )
         self.register_outputs({"image": self.image.repo_digest})
-
-
-def provider_name(name: str, plan: HostPlan) -> str:
-    """Return a provider name that holds the destination.
-
-    A provider whose host changes is updated in place, and the containers on the old host would be
-    orphaned; another provider makes the engine replace them through the old one.
-    """
-    destination = plan.target.destination.removeprefix("ssh://")
-    return f"{name}-{destination}".replace(":", ".")

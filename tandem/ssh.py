@@ -94,7 +94,7 @@ class SshTarget:
             return subprocess.CompletedProcess(argv, UNREACHABLE, "", silence)
 
     def run_watched(
-        self, *command: str, stdin: str, watch: Callable[[], None], every: float
+        self, *command: str, stdin: str, watch: Callable[[], object], every: float
     ) -> subprocess.CompletedProcess[str]:
         """Run ``command`` and call ``watch`` every so many seconds; what that raises ends it.
 

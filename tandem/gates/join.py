@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tandem.gates.spec import Watched
 
 POLL_SECONDS = 2
+PATIENCE_SECONDS = 10
+"""How long one question to Ray waits, inside the head's container, for the nodes to join."""
 _NEVER_STARTED = {"created", "dead", "missing"}
 
 
@@ -32,11 +34,8 @@ def join(spec: JoinSpec) -> dict[str, object]:
     declared = {node.address: node.gpus for node in spec.nodes}
     said = None
     while True:
-        states = watch.look()
-        for state in states:
-            if state.status in _NEVER_STARTED:
-                raise GateFailed(with_log(state))
-        alive = _alive(spec)
+        states = _look(watch)
+        alive = _alive(spec, watch, spec.timeout_seconds - (time.monotonic() - started))
         missing = differences(declared, alive) if alive is not None else ["no answer from Ray"]
         if not missing:
             break
@@ -50,12 +49,32 @@ def join(spec: JoinSpec) -> dict[str, object]:
     return {"nodes": declared, "versions": _same_versions(spec)}
 
 
-def _alive(spec: JoinSpec) -> dict[str, list[int]] | None:
-    """Return by address the GPUs of the alive nodes, or None while the head does not answer."""
-    words = ("--report", f"--address={spec.ray_address}")
-    answer = _in_container(spec.nodes[0].watched, *words)
+def _look(watch: Watch) -> list[ContainerState]:
+    """Return the containers' states; raise GateFailed when one of them never started."""
+    states = watch.look()
+    for state in states:
+        if state.status in _NEVER_STARTED:
+            raise GateFailed(with_log(state))
+    return states
+
+
+def _alive(spec: JoinSpec, watch: Watch, seconds: float) -> dict[str, list[int]] | None:
+    """Return by address the GPUs of the alive nodes, or None while the head does not answer.
+
+    Returns as soon as all have joined, or after so many seconds or PATIENCE_SECONDS.
+    """
+    head = spec.nodes[0].watched
+    nodes = [f"--node={node.address}={node.gpus}" for node in spec.nodes]
+    patience = f"--timeout={max(0, min(seconds, PATIENCE_SECONDS)):.0f}"
+    words = ("--report", f"--address={spec.ray_address}", *nodes, patience)
+    answer = head.target.run_watched(
+        *exec_python(head, LOOK_SECONDS, *words),
+        stdin=source("ray_contract.py"),
+        watch=lambda: _look(watch),
+        every=POLL_SECONDS,
+    )
     try:
-        alive: dict[str, list[int]] = json.loads(answer)
+        alive: dict[str, list[int]] | None = json.loads(answer.stdout)
     except json.JSONDecodeError:
         return None
     return alive

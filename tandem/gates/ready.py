@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from tandem.gates.spec import Watched
 
 POLL_SECONDS = 3
-ASK_SECONDS = 660
-"""How long one question may take: ask.py's own limit and the time to start it."""
+PATIENCE_SECONDS = 60
+"""How long one question waits, inside the container, for a server that is silent."""
+ASK_SECONDS = 720
+"""How long one question may take: ask.py's own limits and the time to start it."""
 _PROGRESS = re.compile(
     r"Loading \S+ checkpoint shards:\s+\d+%|Model loading took.*|.*GPU KV cache size.*"
     r"|Capturing CUDA graphs.*|Maximum concurrency.*|Starting vLLM API server.*|waiting: .*"
@@ -84,7 +86,8 @@ class _Guard:
 
 
 def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
-    command = exec_python(spec.server, ASK_SECONDS, spec.url, spec.served_name)
+    words = (spec.url, spec.served_name, str(PATIENCE_SECONDS))
+    command = exec_python(spec.server, ASK_SECONDS, *words)
     answer = spec.server.target.run_watched(
         *command, stdin=source("ask.py"), watch=guard.check, every=POLL_SECONDS
     )

@@ -1,7 +1,8 @@
 """Ask a vLLM server for its models, and then for one chat completion.
 
-Runs inside the server's container: ``python3 - URL SERVED_NAME``. Prints one JSON object with
-``state`` (``silent``, ``other-model``, ``failed``, ``answered``) and what was seen.
+Runs inside the server's container: ``python3 - URL SERVED_NAME [SECONDS]``; for so many seconds it
+waits for a server that is silent. Prints one JSON object with ``state`` (``silent``,
+``other-model``, ``failed``, ``answered``) and what was seen.
 Standard library only.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import urllib.error
 import urllib.request
 from typing import Any
@@ -16,13 +18,20 @@ from typing import Any
 ANSWER_SECONDS = 600
 """The first completion may compile kernels."""
 
+POLL_SECONDS = 0.5
 
-def ask(url: str, served_name: str) -> dict[str, Any]:
-    """Return what the server at ``url`` answers."""
-    try:
-        models = _get(f"{url}/v1/models")
-    except (OSError, ValueError) as problem:
-        return {"state": "silent", "detail": str(problem)}
+
+def ask(url: str, served_name: str, patience: float = 0) -> dict[str, Any]:
+    """Return what the server at ``url`` answers, or that it was silent for ``patience`` seconds."""
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            models = _get(f"{url}/v1/models")
+            break
+        except (OSError, ValueError) as problem:
+            if time.monotonic() >= deadline:
+                return {"state": "silent", "detail": str(problem)}
+        time.sleep(POLL_SECONDS)
     names = [model["id"] for model in models["data"]]
     if served_name not in names:
         return {"state": "other-model", "detail": ", ".join(names)}
@@ -55,4 +64,4 @@ def _get(url: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(ask(sys.argv[1], sys.argv[2])))
+    print(json.dumps(ask(sys.argv[1], sys.argv[2], float((sys.argv[3:] or ["0"])[0]))))

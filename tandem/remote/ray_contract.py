@@ -1,8 +1,9 @@
 """The join contract: exactly the declared Ray nodes are alive, each with its GPUs.
 
-Runs inside a container, in two ways. With ``--report`` it prints the nodes that are alive, for the
-join gate. With ``-- command`` it waits until the contract holds and then becomes the command: this
-is how the server's container starts, also after a reboot, when no Pulumi is there to order it.
+Runs inside a container, in two ways, and waits until the contract holds in both. With ``--report``
+it then prints the nodes that are alive, for the join gate. With ``-- command`` it becomes the
+command: this is how the server's container starts, also after a reboot, when no Pulumi is there to
+order it.
 Standard library and Ray only.
 """
 
@@ -15,7 +16,7 @@ import sys
 import time
 from importlib import metadata
 
-POLL_SECONDS = 2
+POLL_SECONDS = 0.5
 
 
 def alive_nodes(address: str) -> dict[str, list[int]]:
@@ -24,15 +25,18 @@ def alive_nodes(address: str) -> dict[str, list[int]]:
     An address has one number per node: two where somebody started a second Ray there, or where
     the head has not noticed yet that the first one ended.
 
-    Raises whatever Ray raises when its head does not answer.
+    The connection stays for the next call: making one takes seconds. Raises whatever Ray raises
+    when its head does not answer.
     """
     import ray  # only where the program runs inside the image
 
-    ray.init(address=address, log_to_driver=False, logging_level="error")
     try:
+        if not ray.is_initialized():
+            ray.init(address=address, log_to_driver=False, logging_level="error")
         nodes = [node for node in ray.nodes() if node["Alive"]]
-    finally:
+    except BaseException:
         ray.shutdown()
+        raise
     gpus: dict[str, list[int]] = {}
     for node in nodes:
         count = int(node["Resources"].get("GPU", 0))
@@ -66,23 +70,27 @@ def versions() -> dict[str, str]:
     return found
 
 
-def wait(address: str, declared: dict[str, int], timeout: float) -> bool:
-    """Poll until the contract holds; return False when ``timeout`` seconds passed before."""
+def wait(address: str, declared: dict[str, int], timeout: float) -> dict[str, list[int]] | None:
+    """Return the alive nodes once the contract holds, or those after ``timeout`` seconds.
+
+    None when the head did not answer to the last question.
+    """
     deadline = time.monotonic() + timeout
     said = None
-    while time.monotonic() < deadline:
+    while True:
+        alive = None
         try:
-            missing = differences(declared, alive_nodes(address))
+            alive = alive_nodes(address)
+            missing = differences(declared, alive)
         except Exception as problem:  # Ray raises many kinds while its head is not there
             words = str(problem).splitlines() or [type(problem).__name__]
             missing = [f"no Ray head at {address}: {words[0]}"]
-        if not missing:
-            return True
+        if not missing or time.monotonic() >= deadline:
+            return alive
         if missing != said:
             print(f"waiting: {'; '.join(missing)}", file=sys.stderr, flush=True)
             said = missing
         time.sleep(POLL_SECONDS)
-    return False
 
 
 def main(arguments: list[str]) -> int:
@@ -98,14 +106,15 @@ def main(arguments: list[str]) -> int:
     if options.versions:
         print(json.dumps(versions()))
         return 0
-    if options.report:
-        print(json.dumps(alive_nodes(options.address)))
-        return 0
     declared = {pair.partition("=")[0]: int(pair.partition("=")[2]) for pair in options.node}
+    if options.report:
+        print(json.dumps(wait(options.address, declared, options.timeout)))
+        return 0
     # Ray leaves threads and variables behind: the command starts from a process without them.
     child = os.fork()
     if child == 0:
-        os._exit(0 if wait(options.address, declared, options.timeout) else 1)
+        alive = wait(options.address, declared, options.timeout)
+        os._exit(0 if alive is not None and not differences(declared, alive) else 1)
     if os.waitpid(child, 0)[1] != 0:
         print("the declared Ray nodes did not join in time", file=sys.stderr)
         return 1

@@ -61,11 +61,16 @@ def test_a_server_that_cannot_start_fails_the_up_with_its_log_and_the_next_up_to
 
 
 def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts: Lab) -> None:
-    # Other ways to the same hosts: a user of the group docker; a jump host and another port.
+    # Other destinations, so all that is there goes first: a user of the group docker; a jump host
+    # and another port.
+    before = [host.ssh("docker ps -aq").stdout.split() for host in hosts.hosts]
+    assert all(before)
     stack.change("hosts.0.ssh", "lab-1-tandem")
     stack.change("hosts.1.ssh", "lab-2-jump")
     done = stack.up()
     assert done.code == 0, done.text
+    for host, ids in zip(hosts.hosts, before, strict=True):
+        assert not set(ids) & set(host.ssh("docker ps -aq").stdout.split())
     outputs = stack.outputs()
     assert outputs["endpoint"] == "http://10.77.0.1:8000/v1"
     assert outputs["servedName"] == "tiny-qwen3"

@@ -135,9 +135,8 @@ def test_each_host_is_reached_as_declared(built: Built) -> None:
     providers = built.of(PROVIDER)
     assert len(providers) == len(built.plan.hosts)
     for host in built.plan.hosts:
-        (args,) = [a for name, a in providers.items() if f"-{host.name}-" in name]
+        args = providers[f"{built.plan.stack}-{host.name}-docker"]
         assert args.inputs["host"] == host.target.docker_host
-        assert host.target.destination in args.name
 
 
 def test_a_docker_context_of_the_operator_leads_to_no_other_host(built: Built) -> None:

@@ -80,7 +80,7 @@ def docker(monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
         return fake.run(target, *command, stdin=stdin, timeout=timeout)
 
     def run_watched(
-        target: SshTarget, *command: str, stdin: str, watch: Callable[[], None], every: float
+        target: SshTarget, *command: str, stdin: str, watch: Callable[[], object], every: float
     ) -> subprocess.CompletedProcess[str]:
         return fake.run(target, *command, stdin=stdin, timeout=every)
 

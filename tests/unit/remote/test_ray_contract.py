@@ -52,7 +52,7 @@ def test_the_wait_ends_when_the_last_node_joins_and_says_each_state_once(
         return answer
 
     monkeypatch.setattr(ray_contract, "alive_nodes", alive)
-    assert ray_contract.wait("10.0.0.1:6379", TWO, 10)
+    assert ray_contract.wait("10.0.0.1:6379", TWO, 10) == BOTH
     assert capsys.readouterr().err.splitlines() == [
         "waiting: no Ray head at 10.0.0.1:6379: no head",
         "waiting: 10.0.0.2 has not joined",
@@ -60,8 +60,17 @@ def test_the_wait_ends_when_the_last_node_joins_and_says_each_state_once(
 
 
 def test_the_wait_gives_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ray_contract, "alive_nodes", lambda address: {})
-    assert not ray_contract.wait("10.0.0.1:6379", TWO, 0.05)
+    monkeypatch.setattr(ray_contract, "alive_nodes", lambda address: {"10.0.0.1": [1]})
+    assert ray_contract.wait("10.0.0.1:6379", TWO, 0.05) == {"10.0.0.1": [1]}
+
+
+STAND_IN_RAY = """
+calls = []
+def init(**options): calls.append("init")
+def is_initialized(): return bool(calls)
+def shutdown(): calls.clear()
+def nodes(): return {nodes}
+"""
 
 
 def run(folder: Path, alive: int, *words: str) -> subprocess.CompletedProcess[str]:
@@ -71,14 +80,13 @@ def run(folder: Path, alive: int, *words: str) -> subprocess.CompletedProcess[st
         for n in range(1, alive + 1)
     ]
     dead = {"Alive": False, "NodeManagerAddress": "10.0.0.8", "Resources": {"GPU": 1.0}}
-    (folder / "ray.py").write_text(
-        f"def init(**options): pass\ndef shutdown(): pass\ndef nodes(): return {[*nodes, dead]!r}\n"
-    )
+    (folder / "ray.py").write_text(STAND_IN_RAY.format(nodes=[*nodes, dead]))
     return subprocess.run(
         [sys.executable, ray_contract.__file__, "--address=10.0.0.1:6379", *words],
         capture_output=True,
         text=True,
         env={"PYTHONPATH": str(folder)},
+        timeout=20,
         check=False,
     )
 
@@ -101,7 +109,15 @@ def test_the_program_does_not_run_the_command_when_the_contract_does_not_hold(
 
 
 def test_the_report_lists_the_nodes_that_are_alive(tmp_path: Path) -> None:
-    assert json.loads(run(tmp_path, 2, "--report").stdout) == BOTH
+    assert json.loads(run(tmp_path, 2, "--report", *NODES).stdout) == BOTH
+
+
+def test_the_report_waits_for_the_declared_nodes_and_then_lists_those_that_are_there(
+    tmp_path: Path,
+) -> None:
+    done = run(tmp_path, 1, "--report", *NODES, "--timeout=0.1")
+    assert json.loads(done.stdout) == {"10.0.0.1": [1]}
+    assert done.stderr.splitlines() == ["waiting: 10.0.0.2 has not joined"]
 
 
 def test_the_versions_name_python_ray_and_vllm(tmp_path: Path) -> None:
@@ -117,4 +133,4 @@ def test_an_error_of_rays_without_words_is_no_reason_to_give_up(
 
     monkeypatch.setattr(ray_contract, "alive_nodes", alive)
     monkeypatch.setattr(ray_contract, "POLL_SECONDS", 0)
-    assert ray_contract.wait("a", {"x": 1}, 0.05) is False
+    assert ray_contract.wait("a", {"x": 1}, 0.05) is None
