@@ -2,11 +2,12 @@
 
 import pulumi
 
-from components import Cluster, read_settings
+from components import Cluster, end_quietly_when_stopped, read_settings
 from tandem.errors import TandemError
 from tandem.planner import make_plan
 from tandem.survey import survey
 
+end_quietly_when_stopped()
 stack = pulumi.get_stack()
 
 try:

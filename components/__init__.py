@@ -2,5 +2,6 @@
 
 from components.cluster import Cluster
 from components.settings import read_settings
+from components.shutdown import end_quietly_when_stopped
 
-__all__ = ["Cluster", "read_settings"]
+__all__ = ["Cluster", "end_quietly_when_stopped", "read_settings"]

@@ -33,6 +33,7 @@ LAYERS = {
         [
             f"./{SITE_PACKAGES}/{name}"
             for name in (
+                "lab_vllm_network.py",
                 "lab_vllm_platform.py",
                 "lab_vllm_ray_cpu.py",
                 "lab_vllm_platform-1.0.dist-info",

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tandem.errors import GateFailed
@@ -74,8 +75,10 @@ class _Guard:
                 continue  # nothing was seen; Watch counts how often
             # Docker restarts what ends, so a container that ended may be running again.
             before = self._restarts.setdefault(state.watched.container, state.restarts)
-            if state.is_down or state.restarts > before:
+            if state.is_down:
                 raise GateFailed(with_log(state))
+            if state.restarts > before:
+                raise GateFailed(with_log(replace(state, detail="it ended and was restarted")))
         if self.seconds > self._spec.timeout_seconds:
             limit = self._spec.timeout_seconds
             raise GateFailed(f"no answer after {limit} s\n{with_log(states[0])}")

@@ -7,3 +7,8 @@ class RayCpuPlatform(CpuPlatform):  # type: ignore[misc, unused-ignore]
     """The CPU platform with a Ray resource, without which vLLM refuses to use Ray."""
 
     ray_device_key = "GPU"
+
+    @classmethod
+    def get_device_communicator_cls(cls) -> str:
+        """Return the class that carries data between ranks."""
+        return "lab_vllm_network.NetworkCommunicator"
