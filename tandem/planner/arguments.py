@@ -24,6 +24,7 @@ RESERVED = {
     "--max-num-batched-tokens": "serve.maxNumBatchedTokens",
     "--gpu-memory-utilization": "serve.gpuMemoryUtilization",
     "--kv-cache-dtype": "serve.kvCacheDtype",
+    "--kv-cache-memory-bytes": "serve.kvCacheMemory",
     "--distributed-executor-backend": "tandem:backend",
 }
 """Flags that settings decide, and the key that decides each."""
@@ -52,6 +53,7 @@ def serve_arguments(settings: Settings) -> tuple[str, ...]:
         "--max-num-batched-tokens": serve.max_num_batched_tokens,
         "--gpu-memory-utilization": serve.gpu_memory_utilization,
         "--kv-cache-dtype": serve.kv_cache_dtype,
+        "--kv-cache-memory-bytes": serve.kv_cache_memory,
     }
     words = [
         word for flag, value in options.items() if value is not None for word in (flag, str(value))
