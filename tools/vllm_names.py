@@ -63,17 +63,18 @@ def _texts(node: ast.AST) -> Iterator[str]:
             yield part.value
 
 
+def _change(before: set[str], now: set[str]) -> dict[str, list[str]]:
+    return {"added": sorted(now - before), "gone": sorted(before - now)}
+
+
 def write(releases: list[Path]) -> None:
     """Write what each release adds to the one before and takes away from it."""
     known: dict[str, set[str]] = {"flags": set(), **{kind: set() for kind in _REGISTRIES}}
     steps = []
     for release in releases:
         now = names(release)
-        step = {
-            kind: {"added": sorted(now[kind] - known[kind]), "gone": sorted(known[kind] - now[kind])}
-            for kind in known
-        }
-        steps.append({"release": release.name, **step})
+        step = {kind: _change(known[kind], now[kind]) for kind in known}
+        steps.append({"release": release.name.removeprefix("vllm-"), **step})
         known = now
     TARGET.write_text(json.dumps(steps, indent=1) + "\n")
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tandem.planner.config_keys import ConfigKeys
 from tandem.planner.layers import Layer, LayerKind, read_layers
 from tandem.planner.quantization import Quantization, read_quantization
+from tandem.planner.rope import longest_request
 from tandem.planner.specs import SpecModel
 
 if TYPE_CHECKING:
@@ -117,6 +118,8 @@ class Architecture(SpecModel):
     """The model's own type, e.g. ``bfloat16``; that when config.json names none."""
     max_positions: int | None
     """Longest request the model was made for, in tokens."""
+    longest_request: int | None = None
+    """Largest max-model-len that vLLM accepts, in tokens; None when it accepts any."""
     tied_embeddings: bool
     """Whether the output layer is the embedding itself."""
     has_attention_bias: bool
@@ -155,6 +158,7 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
     layers = read_layers(text)
     experts = _experts(text, layers)
     mla = _mla(text)
+    positions = text.number("max_position_embeddings", "max_sequence_length", "seq_length") or None
     return Architecture(
         name=text.text("model_type") or whole.text("model_type") or "unknown",
         hidden=hidden,
@@ -171,8 +175,8 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
         vision=_vision(outer, hidden),
         quantization=read_quantization(whole) or read_quantization(text),
         dtype=_dtype(whole, text),
-        max_positions=text.number("max_position_embeddings", "max_sequence_length", "seq_length")
-        or None,
+        max_positions=positions,
+        longest_request=longest_request(text, positions),
         tied_embeddings=_tied(whole, text),
         has_attention_bias=text.flag("attention_bias") or text.text("model_type") == "qwen2",
         has_output_gate=_has_output_gate(text),

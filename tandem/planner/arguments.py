@@ -29,9 +29,6 @@ RESERVED = {
 }
 """Flags that settings decide, and the key that decides each."""
 
-SECRETS = ("--api-key", "--hf-token")
-"""Flags that would show a secret to everybody who can list processes."""
-
 
 def listen_address(settings: Settings) -> str:
     """Return the address that the API listens on."""

@@ -43,6 +43,17 @@ class ConfigKeys:
             raise self._wrong(name, value, "a whole number")
         return value
 
+    def ratio(self, name: str) -> float | None:
+        """Return a number from 0, with or without a fraction, or None when absent."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self._wrong(name, value, "a number")
+        if not 0 <= value <= LARGEST:
+            raise self._wrong(name, value, f"a number from 0 to {LARGEST}")
+        return float(value)
+
     def flag(self, name: str) -> bool:
         """Return whether something is switched on; absent means off."""
         value = self._values.get(name)

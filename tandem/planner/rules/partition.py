@@ -1,0 +1,86 @@
+"""Pipeline stages against the model's layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tandem.findings import Finding, error
+from tandem.planner.masking import masked
+from tandem.planner.stages import PARTITION, declared_partitions, host_partitions, split_layers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tandem.planner.architecture import Architecture
+    from tandem.settings import Settings
+
+
+def stages(settings: Settings, model: Architecture) -> Iterator[Finding]:
+    """No stage is without a layer."""
+    pipeline, layers = settings.serve.pipeline_parallel, len(model.layers)
+    if pipeline > layers:
+        yield error(
+            "stages-without-layers",
+            "tandem:serve.pipelineParallel",
+            f"{pipeline} pipeline stages for {layers} layers leave some stages empty",
+            f"set pipelineParallel to {layers} or less",
+        )
+
+
+def partition(settings: Settings, model: Architecture) -> Iterator[Finding]:
+    """VLLM_PP_LAYER_PARTITION has a number for each stage, and they add up to the layers.
+
+    Source: ``get_pp_indices``, vllm/distributed/utils.py, 0.11.2 to 0.32.0.
+    """
+    pipeline, layers = settings.serve.pipeline_parallel, len(model.layers)
+    if pipeline == 1:
+        return
+    even = ",".join(map(str, split_layers(layers, pipeline)))
+    fix = f"write {pipeline} numbers with the sum {layers}, e.g. {even}"
+    for path, text in declared_partitions(settings):
+        numbers = _numbers(text)
+        if numbers is None:
+            yield error(
+                "partition-unreadable",
+                path,
+                f'"{masked(text)}" is not a list of whole numbers',
+                fix,
+            )
+        elif len(numbers) != pipeline:
+            yield error(
+                "partition-wrong-count",
+                path,
+                f"{text} names {len(numbers)} stages, pipelineParallel is {pipeline}",
+                fix,
+            )
+        elif sum(numbers) != layers or min(numbers) < 0:
+            yield error(
+                "partition-wrong-sum",
+                path,
+                f"{text} adds up to {sum(numbers)} layers, the model has {layers}",
+                fix,
+            )
+
+
+def one_partition(settings: Settings) -> Iterator[Finding]:
+    """Every host knows the same partition.
+
+    A variable in ``hosts[].env`` is that host's alone: vLLM is told not to copy it from the
+    head, so each rank would cut the layers in its own way.
+    """
+    found = host_partitions(settings)
+    if settings.serve.pipeline_parallel > 1 and len(set(found.values())) > 1:
+        told = ", ".join(f"{host}: {masked(text or 'none')}" for host, text in found.items())
+        yield error(
+            "partition-differs",
+            declared_partitions(settings)[0][0],
+            f"{PARTITION} is not the same on every host ({told})",
+            "write it once, in tandem:serve.env",
+        )
+
+
+def _numbers(text: str) -> list[int] | None:
+    try:
+        return [int(word) for word in text.split(",")]
+    except ValueError:
+        return None
