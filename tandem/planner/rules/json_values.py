@@ -7,13 +7,13 @@ import re
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
-from tandem.planner.flags import given
 from tandem.planner.masking import masked, names_secret
+from tandem.planner.words import given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.flags import Given
+    from tandem.planner.words import Given
     from tandem.settings import Settings
 
 JSON_FLAGS = (
@@ -60,7 +60,7 @@ JSON_FLAGS = (
 """Flags whose field is a dict or a configuration class (``EngineArgs``,
 vllm/engine/arg_utils.py, and the front end's cli_args.py, 0.10.2 to 0.32.0)."""
 
-_NEARBY = 12
+_NEARBY = 16
 _SHORT_NUMBER = re.compile(r'("(?:[^"\\]|\\.)*")|\b\d+(?:\.\d+)?[kKmMgGtT]\b', re.DOTALL)
 """A JSON text, or a number as vLLM lets people write it, e.g. ``16k`` (from 0.20 at the latest)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.flags import is_off, is_set
+from tandem.planner.words import is_off, is_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

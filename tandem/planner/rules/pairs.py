@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.flags import is_off, is_set, place_of, value_of
 from tandem.planner.releases import Release, declared_release
+from tandem.planner.words import is_off, is_set, place_of, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

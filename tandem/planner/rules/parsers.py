@@ -6,9 +6,9 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.flags import Given, given, is_set
 from tandem.planner.masking import masked
 from tandem.planner.releases import Names, declared_release, known_names, names_of
+from tandem.planner.words import Given, given, is_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

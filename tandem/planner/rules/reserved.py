@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner import arguments, environment
-from tandem.planner.flags import given
+from tandem.planner.words import given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

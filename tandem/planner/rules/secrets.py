@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
-from tandem.planner.flags import ARGS, given
 from tandem.planner.masking import looks_secret, names_secret
+from tandem.planner.words import ARGS, given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.flags import Given
+    from tandem.planner.words import Given
     from tandem.settings import Settings
 
 _VARIABLE_ENDINGS = ("_TOKEN", "_API_KEY", "_SECRET", "_PASSWORD")

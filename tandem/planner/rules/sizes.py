@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tandem.planner.flags import is_set, value_of
 from tandem.planner.stages import split_layers
+from tandem.planner.words import is_set, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.flags import is_set
 from tandem.planner.releases import Release, declared_release
 from tandem.planner.rules.sizes import TENSOR, suggestion
+from tandem.planner.words import is_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
