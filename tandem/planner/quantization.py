@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
+import functools
+import re
 from typing import TYPE_CHECKING
 
 from tandem.planner.specs import SpecModel
@@ -33,7 +34,7 @@ class Quantization(SpecModel):
 
     def leaves_out(self, module: str) -> bool:
         """Tell whether a module, e.g. ``layers.0.mlp.gate``, keeps the model's own type."""
-        return any(_matches(pattern, module) for pattern in self.left_out)
+        return bool(self.left_out) and _pattern(self.left_out).match(module) is not None
 
 
 def read_quantization(config: ConfigKeys) -> Quantization | None:
@@ -99,9 +100,26 @@ def _kv_bits(keys: ConfigKeys) -> int | None:
     return 8 if (keys.text("kv_cache_quant_algo") or "").upper() == "FP8" else None
 
 
-def _matches(pattern: str, module: str) -> bool:
+@functools.cache
+def _pattern(left_out: tuple[str, ...]) -> re.Pattern[str]:
+    """Return one expression for all patterns: a large model has hundreds, and many modules."""
+    return re.compile("|".join(_expression(pattern) for pattern in left_out) or r"(?!)")
+
+
+def _expression(pattern: str) -> str:
+    """Translate one pattern; it covers a module and everything inside it.
+
+    ``re:`` marks an expression in compressed-tensors' lists; one that can't be read covers
+    nothing. A single word such as ``gate`` may stand anywhere in the name.
+    """
+    if pattern.startswith("re:"):
+        try:
+            re.compile(pattern[3:])
+        except re.error:
+            return r"(?!)"
+        return f"(?:.*(?:{pattern[3:]}))"
     for prefix in _PREFIXES:
         pattern = pattern.removeprefix(prefix)
-    if "." not in pattern and "*" not in pattern:
-        return pattern in module.split(".")
-    return fnmatch.fnmatchcase(module, pattern) or fnmatch.fnmatchcase(module, f"{pattern}.*")
+    body = re.escape(pattern).replace(r"\*", ".*")
+    start = "" if "." in pattern or "*" in pattern else r"(?:.*\.)?"
+    return rf"(?:{start}{body}(?:\..*)?$)"
