@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
+import functools
+import re
 from typing import TYPE_CHECKING
 
 from tandem.planner.specs import SpecModel
@@ -10,6 +11,7 @@ from tandem.planner.specs import SpecModel
 if TYPE_CHECKING:
     from tandem.planner.config_keys import ConfigKeys
 
+_NOTHING = r"(?!)"
 _PREFIXES = ("model.language_model.", "language_model.model.", "model.")
 
 
@@ -32,8 +34,15 @@ class Quantization(SpecModel):
     """Bits of a KV cache value when the checkpoint wants a type of its own, else None."""
 
     def leaves_out(self, module: str) -> bool:
-        """Tell whether a module, e.g. ``layers.0.mlp.gate``, keeps the model's own type."""
-        return any(_matches(pattern, module) for pattern in self.left_out)
+        """Tell whether a module, e.g. ``layers.0.mlp.gate``, keeps the model's own type.
+
+        A name in the list stands for everything inside it, a single word such as ``gate`` for
+        every module of that name.
+        """
+        names, patterns = _prepared(self.left_out)
+        parts = module.split(".")
+        parents = {".".join(parts[: end + 1]) for end in range(len(parts))}
+        return not names.isdisjoint(parents.union(parts)) or bool(patterns.match(module))
 
 
 def read_quantization(config: ConfigKeys) -> Quantization | None:
@@ -99,9 +108,28 @@ def _kv_bits(keys: ConfigKeys) -> int | None:
     return 8 if (keys.text("kv_cache_quant_algo") or "").upper() == "FP8" else None
 
 
-def _matches(pattern: str, module: str) -> bool:
+@functools.cache
+def _prepared(left_out: tuple[str, ...]) -> tuple[frozenset[str], re.Pattern[str]]:
+    """Return plain names, and one expression for the patterns: large models have hundreds."""
+    patterns = [pattern for pattern in left_out if "*" in pattern or pattern.startswith("re:")]
+    names = frozenset(map(_without_prefix, {*left_out} - {*patterns}))
+    return names, re.compile("|".join(map(_expression, patterns)) or _NOTHING)
+
+
+def _expression(pattern: str) -> str:
+    """Translate a pattern; ``re:`` marks an expression in compressed-tensors' lists."""
+    if not pattern.startswith("re:"):
+        return re.escape(_without_prefix(pattern)).replace(r"\*", ".*") + r"(?:\..*)?$"
+    inner = pattern.removeprefix("re:")
+    try:
+        re.compile(f"x|(?:{inner})")
+    except re.error:
+        return _NOTHING
+    # Names of groups may clash between patterns, and nobody needs them here.
+    return _NOTHING if "(?P" in inner else f".*(?:{inner})"
+
+
+def _without_prefix(name: str) -> str:
     for prefix in _PREFIXES:
-        pattern = pattern.removeprefix(prefix)
-    if "." not in pattern and "*" not in pattern:
-        return pattern in module.split(".")
-    return fnmatch.fnmatchcase(module, pattern) or fnmatch.fnmatchcase(module, f"{pattern}.*")
+        name = name.removeprefix(prefix)
+    return name

@@ -1,54 +1,34 @@
-"""Which layers each pipeline stage gets."""
+"""Which layers each pipeline stage has."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tandem.settings import Settings
+def stage_layers(
+    layers: int, stages: int, partition: str | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Return the first layer of each stage and the one after its last.
 
-PARTITION = "VLLM_PP_LAYER_PARTITION"
-"""The variable that gives the layers of each stage, e.g. ``16,32``."""
-
-
-def split_layers(count: int, stages: int) -> tuple[int, ...]:
-    """Return the number of layers of each stage when nothing is said about it.
-
-    Layers that are left over go to the last stages but one, because the last one has the output
-    layer (``get_pp_indices``, vllm/distributed/utils.py, 0.11.2 to 0.32.0).
+    An even split; what remains goes to the stages before the last one (``get_pp_indices``,
+    vllm/distributed/utils.py, 0.11.2 to 0.32.0). A partition (``VLLM_PP_LAYER_PARTITION``) that
+    does not add up is left out here: a rule of its own refuses it.
     """
-    each, left = divmod(count, stages)
-    return tuple(
-        each + (1 if stages - 1 - left <= stage < stages - 1 else 0) for stage in range(stages)
-    )
+    counts = read_partition(partition, layers, stages) or split_layers(layers, stages)
+    starts = [sum(counts[:stage]) for stage in range(stages)]
+    return tuple((start, start + count) for start, count in zip(starts, counts, strict=True))
 
 
-def declared_partition(settings: Settings) -> str | None:
-    """Return VLLM_PP_LAYER_PARTITION as the head knows it, or None."""
-    return host_partitions(settings)[settings.head.name]
+def read_partition(partition: str | None, layers: int, stages: int) -> list[int] | None:
+    """Return the layers of each stage, or None when the text is not a partition of them."""
+    words = [word.strip() for word in (partition or "").split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
+        return None
+    counts = [int(word) for word in words]
+    return counts if len(counts) == stages and sum(counts) == layers else None
 
 
-def declared_partitions(settings: Settings) -> list[tuple[str, str]]:
-    """Return place in the stack file and text of every VLLM_PP_LAYER_PARTITION."""
-    places = {"tandem:serve.env": settings.serve.env}
-    places |= {f"tandem:hosts[{index}].env": host.env for index, host in enumerate(settings.hosts)}
-    return [
-        (f"{place}.{PARTITION}", env[PARTITION])
-        for place, env in places.items()
-        if PARTITION in env
-    ]
-
-
-def host_partitions(settings: Settings) -> dict[str, str | None]:
-    """Return VLLM_PP_LAYER_PARTITION by host, as the ranks there know it.
-
-    The server runs on the head, and vLLM copies its variables to the other hosts, except for
-    names that some host declares for itself (``environment.not_carried_over``).
-    """
-    everywhere = settings.serve.env.get(PARTITION)
-    is_carried = not any(PARTITION in host.env for host in settings.hosts)
-    found = {
-        host.name: everywhere if is_carried else host.env.get(PARTITION) for host in settings.hosts
-    }
-    head = settings.head
-    return found | {head.name: everywhere or head.env.get(PARTITION)}
+def split_layers(layers: int, stages: int) -> list[int]:
+    """Return the number of layers of each stage when nothing is said about it."""
+    counts = [layers // stages] * stages
+    for place in range(2, layers % stages + 2):
+        counts[-place] += 1
+    return counts

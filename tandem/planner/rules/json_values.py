@@ -17,13 +17,10 @@ if TYPE_CHECKING:
     from tandem.settings import Settings
 
 JSON_FLAGS = (
-    "-ac",
     "--additional-config",
     "--attention-config",
     "--aux-output-config",
-    "-cc",
     "--compilation-config",
-    "-dc",
     "--default-chat-template-kwargs",
     "--default-mm-loras",
     "--diffusion-config",
@@ -51,7 +48,6 @@ JSON_FLAGS = (
     "--reasoning-config",
     "--reasoning-effort-map",
     "--rope-scaling",
-    "-sc",
     "--speculative-config",
     "--structured-outputs-config",
     "--watermark-config",
@@ -67,7 +63,7 @@ _SHORT_NUMBER = re.compile(r'("(?:[^"\\]|\\.)*")|\b\d+(?:\.\d+)?[kKmMgGtT]\b', r
 
 def json_values(settings: Settings) -> Iterator[Finding]:
     """A value that vLLM reads as a JSON object is one (eugr/spark-vllm-docker#111, #163, #283)."""
-    for one in given(settings):
+    for one in given(settings.serve.args):
         if one.flag not in JSON_FLAGS or one.key:
             continue
         if one.value is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.words import is_off, is_set
+from tandem.planner.flags import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def whole_prompts(settings: Settings) -> Iterator[Finding]:
     tokens, length = settings.serve.max_num_batched_tokens, settings.serve.max_model_len
     if tokens is None or length is None or tokens >= length:
         return
-    if is_off(settings, "--enable-chunked-prefill"):
+    if Flags(settings.serve.args).switch("--enable-chunked-prefill") is False:
         yield error(
             "batched-tokens-below-length",
             _BATCHED,
@@ -66,7 +66,8 @@ def model_length(settings: Settings, model: Architecture) -> Iterator[Finding]:
         return
     envs = (settings.serve.env, settings.head.env)
     is_allowed = any(env.get(ALLOW_LONG) in {"1", "true"} for env in envs)
-    tell = warning if is_allowed or is_set(settings, *_LENGTH_FLAGS) else error
+    is_extended = any(map(Flags(settings.serve.args).has, _LENGTH_FLAGS))
+    tell = warning if is_allowed or is_extended else error
     yield tell(
         "length-above-model",
         "tandem:serve.maxModelLen",

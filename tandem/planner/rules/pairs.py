@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.releases import Release, declared_release
-from tandem.planner.words import is_off, is_set, place_of, value_of
+from tandem.planner.flags import Flags
+from tandem.planner.releases import declared_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,18 +31,19 @@ PARTNERS = (
 )
 """Confirmed in the source that each comment names."""
 
-CACHES_HYBRID_PREFIXES = Release(0, 26)
+CACHES_HYBRID_PREFIXES = (0, 26)
 """First release with prefix caching on for hybrid models unless switched off
 (``is_prefix_caching_supported``, vllm/config/model.py; off in 0.24.0)."""
 
 
 def partners(settings: Settings) -> Iterator[Finding]:
     """Each flag that needs another has it."""
+    flags = Flags(settings.serve.args)
     for flag, needs in PARTNERS:
-        if is_set(settings, flag) and not is_set(settings, needs):
+        if flags.has(flag) and not flags.has(needs):
             yield error(
                 "flag-without-partner",
-                place_of(settings, flag),
+                flags.place(flag),
                 f"{flag} requires {needs}",
                 f"add {needs} to serve.args or remove {flag}",
             )
@@ -54,11 +54,12 @@ def idle_tool_parser(settings: Settings) -> Iterator[Finding]:
 
     Source: ``ParserManager.get_tool_parser``, vllm/parser/parser_manager.py, 0.19.1 to 0.33.0.
     """
+    flags = Flags(settings.serve.args)
     flag, needs = "--tool-call-parser", "--enable-auto-tool-choice"
-    if is_set(settings, flag) and not is_set(settings, needs):
+    if flags.has(flag) and not flags.has(needs):
         yield warning(
             "tool-parser-idle",
-            place_of(settings, flag),
+            flags.place(flag),
             f"{flag} does nothing without {needs}",
             f"add {needs} to serve.args",
         )
@@ -69,17 +70,18 @@ def mamba_blocks(settings: Settings) -> Iterator[Finding]:
 
     Source: ``validate_mamba_block_size``, vllm/config/vllm.py, 0.11.2 to 0.32.0.
     """
+    flags = Flags(settings.serve.args)
     flag, needs = "--mamba-block-size", "--enable-prefix-caching"
-    if not is_set(settings, flag) or is_set(settings, needs):
+    if not flags.has(flag) or flags.has(needs):
         return
-    release = declared_release(settings)
-    is_on = not is_off(settings, needs)
-    if is_on and release is not None and release >= CACHES_HYBRID_PREFIXES:
+    version = declared_version(settings)
+    is_on = flags.switch(needs) is not False
+    if is_on and version is not None and version >= CACHES_HYBRID_PREFIXES:
         return
-    tell = warning if is_on and release is None else error
+    tell = warning if is_on and version is None else error
     yield tell(
         "flag-without-partner",
-        place_of(settings, flag),
+        flags.place(flag),
         f"{flag} can only be set with {needs}",
         f"add {needs} to serve.args or remove {flag}",
     )
@@ -90,12 +92,12 @@ def expert_parallel(settings: Settings, model: Architecture) -> Iterator[Finding
 
     Source: ``_verify_with_expert_parallelism``, vllm/config/model.py, 0.11.2 to 0.32.0.
     """
-    names = ("--enable-expert-parallel", "-ep")
-    if model.experts is None and is_set(settings, *names):
+    flags, flag = Flags(settings.serve.args), "--enable-expert-parallel"
+    if model.experts is None and flags.switch(flag):
         yield error(
             "no-experts",
-            place_of(settings, *names),
-            f"--enable-expert-parallel is for models with experts, {model.name} has none",
+            flags.place(flag),
+            f"{flag} is for models with experts, {model.name} has none",
             "remove it",
         )
 
@@ -106,12 +108,12 @@ def decode_context_parallel(settings: Settings, model: Architecture) -> Iterator
     Source: ``verify_with_parallel_config``, vllm/config/model.py, 0.11.2 to 0.33.0, which asks
     nothing of models with MLA.
     """
-    names = ("--decode-context-parallel-size", "-dcp")
-    size = _whole_number(value_of(settings, *names))
+    flags, flag = Flags(settings.serve.args), "--decode-context-parallel-size"
+    size = flags.number(flag)
     tensor, heads = settings.serve.tensor_parallel, model.kv_heads
     if size is None or size < 2 or model.mla is not None:
         return
-    place = place_of(settings, *names)
+    place = flags.place(flag)
     if tensor <= heads:
         yield error(
             "context-parallel-without-copies",
@@ -136,7 +138,3 @@ def decode_context_parallel(settings: Settings, model: Architecture) -> Iterator
             f"decode context parallel size ({size})",
             "choose a size that divides them",
         )
-
-
-def _whole_number(text: str | None) -> int | None:
-    return int(text) if text is not None and re.fullmatch("[0-9]{1,9}", text) else None

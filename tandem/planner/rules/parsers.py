@@ -1,4 +1,4 @@
-"""Names of parsers and flags against the release of vLLM that the stack runs."""
+"""Names of parsers and flags against the version of vLLM that the stack runs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
+from tandem.planner.flags import Flags
 from tandem.planner.masking import masked
-from tandem.planner.releases import Names, declared_release, known_names, names_of
-from tandem.planner.words import Given, given, is_set
+from tandem.planner.releases import (
+    Names,
+    declared_version,
+    known_names,
+    names_of,
+    spoken,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from tandem.planner.releases import Release
+    from tandem.planner.versions import Version
+    from tandem.planner.words import Given
     from tandem.settings import Settings
+
+
+REASONING = "--enable-reasoning"
 
 
 class _Parser(NamedTuple):
@@ -32,76 +42,79 @@ _PARSERS = (
 
 
 def parser_names(settings: Settings) -> Iterator[Finding]:
-    """A parser is one that the release knows.
+    """A parser is one that the version knows.
 
     Source: ``validate_api_server_args``, vllm/entrypoints (vllm#9312, recipes#51): vLLM refuses
     a tool call parser when automatic tool choice is on, a reasoning parser always.
     """
+    flags = Flags(settings.serve.args)
     for parser in _PARSERS:
-        for one in given(settings):
-            if one.flag == parser.flag and one.value and not is_set(settings, parser.plugin):
+        for one in flags.given:
+            if one.flag == parser.flag and one.value and not flags.has(parser.plugin):
                 yield from _parser(settings, parser, one, one.value)
 
 
 def removed_reasoning(settings: Settings) -> Iterator[Finding]:
-    """``--enable-reasoning`` is gone since 0.10; the parser alone switches it on (vllm#18538)."""
-    for one in given(settings):
-        if one.flag == "--enable-reasoning":
-            release = declared_release(settings)
-            known = release is None or release >= min(known_names())
-            yield (error if release and known else warning)(
+    """``--enable-reasoning`` is gone; the parser alone switches it on (vllm#18538)."""
+    first = min(known_names())
+    for one in Flags(settings.serve.args).given:
+        if one.flag == REASONING:
+            version = declared_version(settings)
+            tell = error if version and version >= first else warning
+            yield tell(
                 "flag-removed",
                 one.path,
-                f"--enable-reasoning was removed before vLLM {min(known_names())}",
+                f"{REASONING} was removed before vLLM {spoken(first)}",
                 "remove it; --reasoning-parser alone is enough",
             )
 
 
 def flag_names(settings: Settings) -> Iterator[Finding]:
-    """A flag is one that the release knows.
+    """A flag is one that the version knows.
 
     A warning only, as platforms and plugins may add flags of their own.
     """
     if settings.image.entrypoint != "vllm":
         return
-    for one in given(settings):
-        release = declared_release(settings)
-        known = _known(release, lambda names: names.flags)
-        if _is_known(one.flag, known) or one.flag == "--enable-reasoning":
-            continue
-        yield warning(
-            "unknown-flag",
-            one.path,
-            _unknown(release, f"flag {masked(one.flag)}"),
-            _nearest(one.flag, known),
-        )
+    version = declared_version(settings)
+    known = _known(version, lambda names: names.flags)
+    for one in Flags(settings.serve.args).given:
+        if one.flag != REASONING and not _is_known(one.flag, known):
+            yield warning(
+                "unknown-flag",
+                one.path,
+                _unknown(version, f"flag {masked(one.flag)}"),
+                _nearest(one.flag, known),
+            )
 
 
 def _parser(settings: Settings, parser: _Parser, one: Given, name: str) -> Iterator[Finding]:
-    release = declared_release(settings)
-    known = _known(release, lambda names: getattr(names, parser.field))
+    version = declared_version(settings)
+    known = _known(version, lambda names: getattr(names, parser.field))
     if name in known:
         return
-    is_used = parser.flag != "--tool-call-parser" or is_set(settings, "--enable-auto-tool-choice")
-    tell = error if is_used and names_of(release) else warning
+    flags = Flags(settings.serve.args)
+    is_used = parser.field != "tool_parsers" or flags.has("--enable-auto-tool-choice")
+    tell = error if is_used and names_of(version) else warning
     yield tell(
         "unknown-parser",
         one.value_path,
-        _unknown(release, f'{parser.flag} "{masked(name)}"'),
+        _unknown(version, f'{parser.flag} "{masked(name)}"'),
         _nearest(name, known),
     )
 
 
-def _known(release: Release | None, select: Callable[[Names], frozenset[str]]) -> frozenset[str]:
-    """Return the names of a release, or those of all when it is not one that was read."""
-    names = names_of(release)
+def _known(version: Version | None, select: Callable[[Names], frozenset[str]]) -> frozenset[str]:
+    """Return the names of a version, or those of all when it is not one that was read."""
+    names = names_of(version)
     return frozenset().union(*map(select, [names] if names else known_names().values()))
 
 
-def _unknown(release: Release | None, what: str) -> str:
-    if names_of(release):
-        return f"vLLM {release} has no {what}"
-    return f"no release of vLLM from {min(known_names())} to {max(known_names())} has {what}"
+def _unknown(version: Version | None, what: str) -> str:
+    if version is not None and names_of(version):
+        return f"vLLM {spoken(version)} has no {what}"
+    first, last = spoken(min(known_names())), spoken(max(known_names()))
+    return f"no release of vLLM from {first} to {last} has {what}"
 
 
 def _is_known(flag: str, known: frozenset[str]) -> bool:

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner.masking import masked
-from tandem.planner.stages import PARTITION, declared_partitions, host_partitions, split_layers
+from tandem.planner.stages import split_layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tandem.planner.architecture import Architecture
     from tandem.settings import Settings
+
+PARTITION = "VLLM_PP_LAYER_PARTITION"
+"""The variable that gives the layers of each stage, e.g. ``16,32``."""
 
 
 def stages(settings: Settings, model: Architecture) -> Iterator[Finding]:
@@ -37,7 +40,7 @@ def partition(settings: Settings, model: Architecture) -> Iterator[Finding]:
         return
     even = ",".join(map(str, split_layers(layers, pipeline)))
     fix = f"write {pipeline} numbers with the sum {layers}, e.g. {even}"
-    for path, text in declared_partitions(settings):
+    for path, text in _declared(settings):
         numbers = _numbers(text)
         if numbers is None:
             yield error(
@@ -68,12 +71,12 @@ def one_partition(settings: Settings) -> Iterator[Finding]:
     A variable in ``hosts[].env`` is that host's alone: vLLM is told not to copy it from the
     head, so each rank would cut the layers in its own way.
     """
-    found = host_partitions(settings)
+    found = _by_host(settings)
     if settings.serve.pipeline_parallel > 1 and len(set(found.values())) > 1:
         told = ", ".join(f"{host}: {masked(text or 'none')}" for host, text in found.items())
         yield error(
             "partition-differs",
-            declared_partitions(settings)[0][0],
+            _declared(settings)[0][0],
             f"{PARTITION} is not the same on every host ({told})",
             "write it once, in tandem:serve.env",
         )
@@ -84,3 +87,29 @@ def _numbers(text: str) -> list[int] | None:
         return [int(word) for word in text.split(",")]
     except ValueError:
         return None
+
+
+def _declared(settings: Settings) -> list[tuple[str, str]]:
+    """Return place in the stack file and text of every VLLM_PP_LAYER_PARTITION."""
+    places = {"tandem:serve.env": settings.serve.env}
+    places |= {f"tandem:hosts[{index}].env": host.env for index, host in enumerate(settings.hosts)}
+    return [
+        (f"{place}.{PARTITION}", env[PARTITION])
+        for place, env in places.items()
+        if PARTITION in env
+    ]
+
+
+def _by_host(settings: Settings) -> dict[str, str | None]:
+    """Return VLLM_PP_LAYER_PARTITION by host, as the ranks there know it.
+
+    The server runs on the head, and vLLM copies its variables to the other hosts, except for
+    names that some host declares for itself (``environment.not_carried_over``).
+    """
+    everywhere = settings.serve.env.get(PARTITION)
+    is_carried = not any(PARTITION in host.env for host in settings.hosts)
+    found = {
+        host.name: everywhere if is_carried else host.env.get(PARTITION) for host in settings.hosts
+    }
+    head = settings.head
+    return found | {head.name: everywhere or head.env.get(PARTITION)}

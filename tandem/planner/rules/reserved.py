@@ -32,7 +32,7 @@ def variables(settings: Settings) -> Iterator[Finding]:
 
 def flags(settings: Settings) -> Iterator[Finding]:
     """No flag is given twice."""
-    for one in given(settings):
+    for one in given(settings.serve.args):
         if one.flag in arguments.RESERVED:
             yield error(
                 "reserved-argument",

@@ -43,9 +43,9 @@ def in_arguments(settings: Settings) -> Iterator[Finding]:
     flag or the word's position, never the value.
     """
     told: set[int] = set()
-    for one in given(settings):
+    for one in given(settings.serve.args):
         if _is_secret(one):
-            told |= {one.index, one.value_index}
+            told |= {one.position, one.value_position}
             yield error(
                 "secret-in-args",
                 one.path,

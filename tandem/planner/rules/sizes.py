@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.planner.flags import Flags
 from tandem.planner.stages import split_layers
-from tandem.planner.words import is_set, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,9 @@ def vision_heads(settings: Settings, model: Architecture) -> int | None:
     (``is_vit_use_data_parallel``, vllm/model_executor/models/vision.py, 0.32.0), and
     ``--language-model-only`` loads none.
     """
-    is_whole = value_of(settings, "--mm-encoder-tp-mode") == "data"
-    if model.vision is None or is_whole or is_set(settings, "--language-model-only"):
+    flags = Flags(settings.serve.args)
+    is_whole = flags.text("--mm-encoder-tp-mode") == "data"
+    if model.vision is None or is_whole or flags.switch("--language-model-only"):
         return None
     return model.vision.heads
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.releases import Release, declared_release
+from tandem.planner.flags import Flags
+from tandem.planner.releases import declared_version, spoken
 from tandem.planner.rules.sizes import TENSOR, suggestion
-from tandem.planner.words import is_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tandem.planner.architecture import Architecture
     from tandem.settings import Settings
 
-REFINES_BLOCKS = Release(0, 29)
+REFINES_BLOCKS = (0, 29)
 """First release that splits a block of the experts' scales (``refine_fp8_moe_block_shape``,
 vllm/model_executor/layers/fused_moe/oracle/fp8.py; absent in 0.28.0)."""
 
@@ -55,16 +55,7 @@ def fp8_blocks(settings: Settings, model: Architecture) -> Iterator[Finding]:
     for part in _quantized_parts(settings, model):
         if _is_whole(part, tensor, *block):
             continue
-        is_refined = part.is_routed and _refined_block(part, tensor, block, model) > 0
-        release = declared_release(settings)
-        note, tell = "", error
-        if is_refined and release is None:
-            tell = warning
-            note = f" (an error before vLLM {REFINES_BLOCKS}; set image.vllm to know)"
-        elif is_refined and release is not None and release >= REFINES_BLOCKS:
-            tell = warning
-            refined = _refined_block(part, tensor, block, model)
-            note = f" (vLLM {release} refines the blocks to {refined} for kernels that take it)"
+        tell, note = _weight_of_block(settings, part, _refined_block(part, tensor, block, model))
         yield tell(
             "fp8-block-not-divisible",
             TENSOR,
@@ -72,6 +63,20 @@ def fp8_blocks(settings: Settings, model: Architecture) -> Iterator[Finding]:
             f"{block[0]}x{block[1]}{note}",
             _fix(settings, model, part, block),
         )
+
+
+def _weight_of_block(
+    settings: Settings, part: _Part, refined: int
+) -> tuple[Callable[[str, str, str, str], Finding], str]:
+    """Return how to tell of a block that is cut, and a note on what the version makes of it."""
+    version = declared_version(settings)
+    if part.is_routed and refined and version is None:
+        note = f" (an error before vLLM {spoken(REFINES_BLOCKS)}; set image.vllm to know)"
+        return warning, note
+    if part.is_routed and refined and version is not None and version >= REFINES_BLOCKS:
+        words = f"vLLM {spoken(version)} refines the blocks to {refined} for kernels that take it"
+        return warning, f" ({words})"
+    return error, ""
 
 
 def weight_groups(settings: Settings, model: Architecture) -> Iterator[Finding]:
@@ -120,7 +125,7 @@ def _parts(model: Architecture) -> Iterator[_Part]:
 
 def _quantized_parts(settings: Settings, model: Architecture) -> list[_Part]:
     """Return the parts that are split and quantized; expert parallelism leaves experts whole."""
-    has_whole_experts = is_set(settings, "--enable-expert-parallel", "-ep")
+    has_whole_experts = Flags(settings.serve.args).switch("--enable-expert-parallel")
     return [
         part
         for part in _parts(model)
