@@ -22,6 +22,9 @@ _TOKENS = re.compile(
 )
 _PASSWORD_IN_URL = re.compile(r"(://[^/\s:@]*:)[^/\s@]+(@)")
 
+_LONGEST = 60
+"""Characters of a quoted text."""
+
 _NAMES = re.compile(
     r"(?:.*[_-])?(?:api[_-]?key|secret(?:[_-]key)?|password|passwd)"
     r"|(?:(?:hf|hub|api|auth|access|bearer|refresh|github)[_-])?token"
@@ -39,6 +42,12 @@ def looks_secret(text: str) -> bool:
 def names_secret(key: str) -> bool:
     """Tell whether a key's value is a secret, going by the key's name."""
     return bool(_NAMES.fullmatch(key))
+
+
+def shown(text: str) -> str:
+    """Return a text as a finding quotes it: without secrets, and not too long."""
+    safe = masked(text)
+    return safe if len(safe) <= _LONGEST else safe[: _LONGEST - 1] + "…"
 
 
 def masked(text: str) -> str:

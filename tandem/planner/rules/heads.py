@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
 from tandem.planner.rules.sizes import (
+    LARGEST,
     TENSOR,
     needs_vision_split,
     shares_evenly,
@@ -27,7 +28,9 @@ def attention_heads(settings: Settings, model: Architecture) -> Iterator[Finding
     vllm#596, vllm#4232).
     """
     if not _split(settings, model):
-        divisors = ", ".join(str(n) for n in range(1, model.heads + 1) if model.heads % n == 0)
+        divisors = ", ".join(
+            str(n) for n in range(1, min(model.heads, LARGEST) + 1) if model.heads % n == 0
+        )
         yield error(
             "heads-not-divisible",
             TENSOR,

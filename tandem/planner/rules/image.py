@@ -26,7 +26,7 @@ def ray_in_image(settings: Settings) -> Iterator[Finding]:
         yield warning(
             "image-without-ray",
             "tandem:image.reference",
-            f"official images of vLLM {spoken(version)} come without Ray, and {len(settings.hosts)} hosts "
-            "need it",
+            f"official images of vLLM {spoken(version)} come without Ray, and "
+            f"{len(settings.hosts)} hosts need it",
             "use an image with Ray: build one FROM it with `pip install ray` in a pinned version",
         )

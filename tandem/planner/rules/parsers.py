@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
 from tandem.planner.flags import Flags
-from tandem.planner.masking import masked
+from tandem.planner.masking import shown
 from tandem.planner.releases import (
     Names,
     declared_version,
@@ -83,7 +83,7 @@ def flag_names(settings: Settings) -> Iterator[Finding]:
             yield warning(
                 "unknown-flag",
                 one.path,
-                _unknown(version, f"flag {masked(one.flag)}"),
+                _unknown(version, f"flag {shown(one.flag)}"),
                 _nearest(one.flag, known),
             )
 
@@ -99,7 +99,7 @@ def _parser(settings: Settings, parser: _Parser, one: Given, name: str) -> Itera
     yield tell(
         "unknown-parser",
         one.value_path,
-        _unknown(version, f'{parser.flag} "{masked(name)}"'),
+        _unknown(version, f'{parser.flag} "{shown(name)}"'),
         _nearest(name, known),
     )
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
-from tandem.planner.masking import masked
+from tandem.planner.masking import shown
 from tandem.planner.stages import split_layers
 
 if TYPE_CHECKING:
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 
 PARTITION = "VLLM_PP_LAYER_PARTITION"
 """The variable that gives the layers of each stage, e.g. ``16,32``."""
+
+
+_MANY = 16
+"""Stages above which an example would be too long to read."""
 
 
 def stages(settings: Settings, model: Architecture) -> Iterator[Finding]:
@@ -36,31 +41,32 @@ def partition(settings: Settings, model: Architecture) -> Iterator[Finding]:
     Source: ``get_pp_indices``, vllm/distributed/utils.py, 0.11.2 to 0.32.0.
     """
     pipeline, layers = settings.serve.pipeline_parallel, len(model.layers)
-    if pipeline == 1:
+    if not 1 < pipeline <= layers:
         return
-    even = ",".join(map(str, split_layers(layers, pipeline)))
-    fix = f"write {pipeline} numbers with the sum {layers}, e.g. {even}"
+    fix = f"write {pipeline} numbers with the sum {layers}"
+    if pipeline <= _MANY:
+        fix += f", e.g. {','.join(map(str, split_layers(layers, pipeline)))}"
     for path, text in _declared(settings):
         numbers = _numbers(text)
         if numbers is None:
             yield error(
                 "partition-unreadable",
                 path,
-                f'"{masked(text)}" is not a list of whole numbers',
+                f'"{shown(text)}" is not a list of whole numbers',
                 fix,
             )
         elif len(numbers) != pipeline:
             yield error(
                 "partition-wrong-count",
                 path,
-                f"{text} names {len(numbers)} stages, pipelineParallel is {pipeline}",
+                f"{shown(text)} names {len(numbers)} stages, pipelineParallel is {pipeline}",
                 fix,
             )
-        elif sum(numbers) != layers or min(numbers) < 0:
+        elif sum(numbers) != layers:
             yield error(
                 "partition-wrong-sum",
                 path,
-                f"{text} adds up to {sum(numbers)} layers, the model has {layers}",
+                f"{shown(text)} adds up to {sum(numbers)} layers, the model has {layers}",
                 fix,
             )
 
@@ -73,7 +79,7 @@ def one_partition(settings: Settings) -> Iterator[Finding]:
     """
     found = _by_host(settings)
     if settings.serve.pipeline_parallel > 1 and len(set(found.values())) > 1:
-        told = ", ".join(f"{host}: {masked(text or 'none')}" for host, text in found.items())
+        told = ", ".join(f"{host}: {shown(text or 'none')}" for host, text in found.items())
         yield error(
             "partition-differs",
             _declared(settings)[0][0],
@@ -83,10 +89,10 @@ def one_partition(settings: Settings) -> Iterator[Finding]:
 
 
 def _numbers(text: str) -> list[int] | None:
-    try:
-        return [int(word) for word in text.split(",")]
-    except ValueError:
+    words = [word.strip() for word in text.split(",")]
+    if not all(re.fullmatch(r"[0-9]{1,5}", word) for word in words):
         return None
+    return [int(word) for word in words]
 
 
 def _declared(settings: Settings) -> list[tuple[str, str]]:

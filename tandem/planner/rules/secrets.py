@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
-from tandem.planner.masking import looks_secret, names_secret
+from tandem.planner.masking import looks_secret, names_secret, shown
 from tandem.planner.words import ARGS, given
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def in_arguments(settings: Settings) -> Iterator[Finding]:
             yield error(
                 "secret-in-args",
                 one.path,
-                f"{one.flag} would show a secret in the process list and in the log",
+                f"{shown(one.flag)} would show a secret in the process list and in the log",
                 _REMEDY,
             )
     for index, word in enumerate(settings.serve.args):

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 TENSOR = "tandem:serve.tensorParallel"
 
+LARGEST = 1024
+"""Largest size worth naming; nobody splits layers over more GPUs."""
+
 _DIVIDED_TOWERS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_5")
 """Model types whose vision heads have to split; others may pad or replicate them."""
 
@@ -52,7 +55,7 @@ def head_sizes(settings: Settings, model: Architecture) -> list[int]:
         counts.append(vision_heads(settings, model) or model.heads)
     return [
         size
-        for size in range(1, model.heads + 1)
+        for size in range(1, min(model.heads, LARGEST) + 1)
         if all(count % size == 0 for count in counts)
         and (model.mla is not None or shares_evenly(model.kv_heads, size))
     ]
