@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
+from tandem.planner.rules.advice import suggestion
 from tandem.planner.rules.sizes import (
     LARGEST,
     TENSOR,
     needs_vision_split,
     shares_evenly,
-    suggestion,
+    split_evenly,
     vision_heads,
 )
 
@@ -27,7 +28,7 @@ def attention_heads(settings: Settings, model: Architecture) -> Iterator[Finding
     Source: ``verify_with_parallel_config``, vllm/config/model.py, 0.11.2 to 0.33.0 (vllm#414,
     vllm#596, vllm#4232).
     """
-    if not _split(settings, model):
+    if not split_evenly(settings, model):
         divisors = ", ".join(
             str(n) for n in range(1, min(model.heads, LARGEST) + 1) if model.heads % n == 0
         )
@@ -47,7 +48,7 @@ def kv_heads(settings: Settings, model: Architecture) -> Iterator[Finding]:
     MLA there is one compressed vector and nothing to split.
     """
     tensor = settings.serve.tensor_parallel
-    if not _split(settings, model) or model.mla is not None:
+    if not split_evenly(settings, model) or model.mla is not None:
         return
     if not shares_evenly(model.kv_heads, tensor):
         yield error(
@@ -66,7 +67,7 @@ def linear_heads(settings: Settings, model: Architecture) -> Iterator[Finding]:
     0.32.0.
     """
     tensor = settings.serve.tensor_parallel
-    if not _split(settings, model) or model.delta_net is None:
+    if not split_evenly(settings, model) or model.delta_net is None:
         return
     for kind, count in (
         ("key", model.delta_net.key_heads),
@@ -89,7 +90,7 @@ def vision(settings: Settings, model: Architecture) -> Iterator[Finding]:
     Other towers may pad their heads, so for them it is a warning.
     """
     tensor, heads = settings.serve.tensor_parallel, vision_heads(settings, model)
-    if not _split(settings, model) or not heads or heads % tensor == 0:
+    if not split_evenly(settings, model) or not heads or heads % tensor == 0:
         return
     tell = error if needs_vision_split(model) else warning
     yield tell(
@@ -98,8 +99,3 @@ def vision(settings: Settings, model: Architecture) -> Iterator[Finding]:
         f"heads of the vision tower ({heads}) are not divisible by tensor parallel size ({tensor})",
         "add --mm-encoder-tp-mode data to serve.args, or " + suggestion(settings, model),
     )
-
-
-def _split(settings: Settings, model: Architecture) -> bool:
-    """Tell whether attention heads split; when not, the rest has the same remedy."""
-    return model.heads % settings.serve.tensor_parallel == 0

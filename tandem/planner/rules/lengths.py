@@ -65,7 +65,7 @@ def model_length(settings: Settings, model: Architecture) -> Iterator[Finding]:
     if length is None or longest is None or length <= longest:
         return
     envs = (settings.serve.env, settings.head.env)
-    is_allowed = any(env.get(ALLOW_LONG) in {"1", "true"} for env in envs)
+    is_allowed = any(env.get(ALLOW_LONG, "").strip().lower() in {"1", "true"} for env in envs)
     is_extended = any(map(Flags(settings.serve.args).has, _LENGTH_FLAGS))
     tell = warning if is_allowed or is_extended else error
     yield tell(

@@ -1,15 +1,14 @@
-"""Tensor parallel sizes that a model allows, for the fix of a finding."""
+"""Which tensor parallel sizes a model's heads and blocks allow."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tandem.planner.flags import Flags
-from tandem.planner.stages import split_layers
+from tandem.planner.rules.parts import split_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tandem.planner.architecture import Architecture
     from tandem.settings import Settings
 
@@ -18,8 +17,15 @@ TENSOR = "tandem:serve.tensorParallel"
 LARGEST = 1024
 """Largest size worth naming; nobody splits layers over more GPUs."""
 
+_GROUPED = ("awq", "gptq", "awq-marlin", "gptq-marlin")
+
 _DIVIDED_TOWERS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_5")
 """Model types whose vision heads have to split; others may pad or replicate them."""
+
+
+def split_evenly(settings: Settings, model: Architecture) -> bool:
+    """Tell whether attention heads split; when not, whatever else fails has the same remedy."""
+    return model.heads % settings.serve.tensor_parallel == 0
 
 
 def shares_evenly(kv_heads: int, tensor: int) -> bool:
@@ -61,37 +67,21 @@ def head_sizes(settings: Settings, model: Architecture) -> list[int]:
     ]
 
 
-def suggestion(
-    settings: Settings, model: Architecture, is_legal: Callable[[int], bool] = lambda _: True
-) -> str:
-    """Return in words what to write instead of the declared tensor parallel size.
-
-    ``is_legal`` narrows the sizes that the heads allow.
-    """
-    sizes = [size for size in head_sizes(settings, model) if is_legal(size)]
-    ways = [f"set tensorParallel to {_listed(sizes)}"] if sizes else []
-    world = settings.world_size
-    fitting = [size for size in sizes if world % size == 0 and world // size <= len(model.layers)]
-    if fitting:
-        ways.append(_staged(model, fitting[-1], world // fitting[-1]))
-    fewer = [size for size in sizes if size < settings.serve.tensor_parallel]
-    if fewer and fewer[-1] > 1 and fewer[-1] not in fitting:
-        ways.append(f"tensorParallel {fewer[-1]} on {fewer[-1]} of the {world} {_unit(settings)}")
-    return ", or ".join(ways) or "use pipelineParallel instead of tensorParallel"
+def legal_sizes(settings: Settings, model: Architecture) -> list[int]:
+    """Return the sizes that neither heads nor blocks and groups of weights speak against."""
+    parts = split_parts(settings, model)
+    rows, columns = (model.quantization and model.quantization.block) or (1, 1)
+    group = weight_group(model) or 1
+    return [
+        size
+        for size in head_sizes(settings, model)
+        if size == 1 or all(part.is_whole(size, rows, math.lcm(columns, group)) for part in parts)
+    ]
 
 
-def _staged(model: Architecture, tensor: int, pipeline: int) -> str:
-    text = f"tensorParallel {tensor} with pipelineParallel {pipeline}"
-    if pipeline == 1:
-        return text
-    layers = split_layers(len(model.layers), pipeline)
-    return f"{text} (layers {'/'.join(map(str, layers))})" if pipeline <= 8 else text
-
-
-def _unit(settings: Settings) -> str:
-    return "hosts" if all(host.gpu_count == 1 for host in settings.hosts) else "GPUs"
-
-
-def _listed(sizes: list[int]) -> str:
-    words = [str(size) for size in sizes]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+def weight_group(model: Architecture) -> int | None:
+    """Return the elements of an input that share a scale with AWQ or GPTQ, else None."""
+    quantization = model.quantization
+    if quantization is None or quantization.method not in _GROUPED:
+        return None
+    return quantization.group
