@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tandem.planner.engine import EngineOptions, engine_options
 from tandem.planner.fit_findings import fit_findings
-from tandem.planner.fit_result import Fit, KvFit, RankFit
+from tandem.planner.fit_result import BudgetOrigin, Fit, KvFit, RankFit
 from tandem.planner.gaps import cache_gap, deployment_gap
 from tandem.planner.kv_cache import KvCache
 from tandem.planner.reserve import RankShare, reserve
@@ -108,9 +108,9 @@ class _Deployment:
         spans_hosts = self.settings.spans_hosts
         held = reserve(self.model, self.options, memory, share, spans_hosts=spans_hosts)
         requested = memory.requested(self.options.utilization)
-        known = self._known_budget(rank.host, requested)
-        left = requested - (weights or 0)
         length = self.options.max_model_len or 0
+        origin, budget = self._known_budget(rank.host, requested)
+        left = requested - (weights or 0)
         return RankFit(
             rank=rank.rank,
             host=rank.host,
@@ -118,9 +118,9 @@ class _Deployment:
             requested_bytes=requested,
             weights_bytes=weights,
             reserve=held,
-            kv_budget_low=left - held.high if known is None else known,
-            kv_budget_high=left - held.low if known is None else known,
-            is_budget_known=known is not None,
+            kv_budget_from=origin,
+            kv_budget_low=left - held.high if budget is None else budget,
+            kv_budget_high=left - held.low if budget is None else budget,
             kv_needed_bytes=cache.needed_bytes(rank.stage, length) if cache else None,
             kv_required_bytes=cache.required_budget(rank.stage, length) if cache else None,
         )
@@ -161,19 +161,20 @@ class _Deployment:
         )
         return rank_weights(self.model, self.weights, placement)[stage]
 
-    def _known_budget(self, host: str, requested: int) -> int | None:
-        """Return a budget that nothing has to be assumed for: set, or logged by a start."""
+    def _known_budget(self, host: str, requested: int) -> tuple[BudgetOrigin, int | None]:
+        """Return a budget for which nothing has to be assumed, or None."""
+        measured = self.measured
         if self.options.kv_cache_memory is not None:
-            return self.options.kv_cache_memory
+            return BudgetOrigin.SET, self.options.kv_cache_memory
         if self.memory[host].is_cpu:
             space = self.settings.serve.env.get(CPU_BUDGET, "")
             if space.isascii() and space.isdigit() and 0 < len(space) < 6:
-                return int(space) * GIB
-        if self.measured and self.measured.kv_budget_bytes is not None:
-            return self.measured.kv_budget_bytes
-        if self.measured and self.measured.non_kv_bytes is not None:
-            return requested - self.measured.non_kv_bytes
-        return None
+                return BudgetOrigin.SET, int(space) * GIB
+        if measured and measured.kv_budget_bytes is not None:
+            return BudgetOrigin.LOGGED, measured.kv_budget_bytes
+        if measured and measured.non_kv_bytes is not None:
+            return BudgetOrigin.LOGGED, requested - measured.non_kv_bytes
+        return BudgetOrigin.WEIGHED, None
 
 
 def _smallest_utilization(

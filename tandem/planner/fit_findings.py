@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tandem.findings import Finding, error, warning
 from tandem.planner import verdict as checks
 from tandem.planner.engine import PLAIN_LOADERS
-from tandem.planner.fit_result import Fit, KvFit, RankFit, Verdict
+from tandem.planner.fit_result import BudgetOrigin, Fit, KvFit, RankFit, Verdict
 from tandem.planner.versions import SEQS_BOUND_BY_BLOCKS
 from tandem.units import GIB
 
@@ -38,7 +38,8 @@ def fit_findings(
     found = [
         *_weights(fit, memory),
         *_start(fit, memory),
-        *_kv(fit, memory),
+        *_kv(fit),
+        *_set_kv(fit, memory),
         *_requests(fit, model),
         *_little_kv(fit),
         *_loader(fit),
@@ -53,9 +54,7 @@ def fit_findings(
 
 def _weights(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:
     rank = _shortest(fit)
-    if rank is None or rank.is_budget_known or rank.weights_bytes is None:
-        return
-    if rank.kv_budget_high > 0:
+    if rank is None or rank.weights_bytes is None or not _leaves_nothing(rank):
         return
     asked = f"{gib(rank.requested_bytes)} of {gib(memory[rank.host].total)} GiB asked for"
     yield error(
@@ -92,42 +91,52 @@ def _at_most(utilization: float) -> str:
     return f"write {utilization:g} at most, or free memory on the host"
 
 
-def _kv(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:
+def _kv(fit: Fit) -> Iterator[Finding]:
     rank = _shortest(fit)
     if rank is None or rank.kv_needed_bytes is None or fit.kv is None or fit.kv_most is None:
         return
     weighed = checks.budget(rank)
-    room = checks.space(rank, memory[rank.host])
-    if room is Verdict.REFUSED:
-        yield error(
-            "memory-not-enough",
-            "tandem:serve.kvCacheMemory",
-            f"{rank.host}: {gib(rank.weights_bytes or 0)} GiB of weights and a KV cache of "
-            f"{gib(rank.kv_budget_high)} GiB leave less than {gib(rank.reserve.low)} GiB "
-            "for the rest",
-            "write a smaller serve.kvCacheMemory",
-        )
-    need = (
-        f"a request of {fit.options.max_model_len:,} tokens needs {gib(rank.kv_needed_bytes)} GiB"
+    message = (
+        f"{rank.host}, rank {rank.rank}: a request of {fit.options.max_model_len:,} tokens needs "
+        f"{gib(rank.kv_needed_bytes)} GiB of KV cache, {_budget(rank)} GiB are left"
     )
-    where = f"{rank.host}, rank {rank.rank}"
-    if weighed is Verdict.REFUSED and (rank.kv_budget_high > 0 or rank.is_budget_known):
-        yield error(
-            "memory-not-enough",
-            LENGTH,
-            f"{where}: {need} of KV cache, {_budget(rank)} GiB are left",
-            _shorter(fit, fit.kv_most),
-        )
+    if weighed is Verdict.REFUSED and not _leaves_nothing(rank):
+        yield error("memory-not-enough", LENGTH, message, _shorter(fit, fit.kv_most))
     elif weighed is Verdict.TIGHT:
         spare = rank.kv_budget_high - rank.kv_needed_bytes
         short = rank.kv_needed_bytes - rank.kv_budget_low
-        yield warning(
-            "memory-tight",
-            LENGTH,
-            f"{where}: {need} of KV cache, {_budget(rank)} GiB are left; by what is assumed, "
-            f"{gib(spare)} GiB to spare or {gib(short)} GiB too little",
-            _shorter(fit, fit.kv),
+        message += (
+            f"; between {gib(short)} GiB too little and {gib(spare)} GiB to spare, by what is "
+            "assumed"
         )
+        yield warning("memory-tight", LENGTH, message, _shorter(fit, fit.kv))
+
+
+def _set_kv(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:
+    """Yield what a KV cache of a set size leaves too little for."""
+    for rank in _one_a_host(fit):
+        host = memory[rank.host]
+        weighed = checks.space(rank, host)
+        if weighed is Verdict.FITS:
+            continue
+        whole = host.total if host.free is None else host.free
+        held = rank.weights_bytes or 0
+        message = (
+            f"{rank.host}: {gib(held)} GiB of weights and a KV cache of "
+            f"{gib(rank.kv_budget_high)} GiB leave {gib(whole - held - rank.kv_budget_high)} of "
+            f"{gib(whole)} GiB; the rest takes {gib(rank.reserve.low)} to {gib(rank.reserve.high)}"
+        )
+        path = "tandem:serve.kvCacheMemory"
+        most = whole - held - rank.reserve.high
+        fix = f"write {gib(most)}GiB at most" if most > 0 else "spread the model over more GPUs"
+        if weighed is Verdict.REFUSED:
+            yield error("memory-not-enough", path, message, fix)
+        else:
+            yield warning("memory-tight", path, message, fix)
+
+
+def _leaves_nothing(rank: RankFit) -> bool:
+    return rank.kv_budget_from is BudgetOrigin.WEIGHED and rank.kv_budget_high <= 0
 
 
 def _budget(rank: RankFit) -> str:
@@ -171,7 +180,7 @@ def _little_kv(fit: Fit) -> Iterator[Finding]:
     rank = _shortest(fit)
     if rank is None or fit.verdict is Verdict.REFUSED or rank.kv_budget_low >= LITTLE_KV:
         return
-    if rank.is_budget_known or rank.weights_bytes is None:
+    if rank.kv_budget_from is not BudgetOrigin.WEIGHED or rank.weights_bytes is None:
         return
     share = 100 * rank.weights_bytes / rank.requested_bytes
     yield warning(

@@ -24,6 +24,17 @@ class Verdict(StrEnum):
     """Something is not modelled, and what is modelled does not refuse."""
 
 
+class BudgetOrigin(StrEnum):
+    """Where a rank's KV budget comes from."""
+
+    WEIGHED = "weighed"
+    """What weights and reserve leave: a range."""
+    SET = "set"
+    """``serve.kvCacheMemory``, or its like on CPUs."""
+    LOGGED = "logged"
+    """An earlier start."""
+
+
 class RankFit(SpecModel):
     """One rank's memory in bytes."""
 
@@ -35,8 +46,7 @@ class RankFit(SpecModel):
     weights_bytes: int | None
     """None when the size of the weights is not known."""
     reserve: Reserve
-    is_budget_known: bool
-    """Whether the budget was logged by a start or is set in the stack file."""
+    kv_budget_from: BudgetOrigin
     kv_budget_low: int
     """What is left for the KV cache when the reserve takes the most; negative when it is short."""
     kv_budget_high: int

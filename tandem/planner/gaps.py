@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.planner.fit_result import BudgetOrigin
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -41,6 +43,8 @@ def deployment_gap(
         return f"the memory of {', '.join(absent)}: set hosts[].memory"
     if len(fits) < world_size:
         return f"where {world_size - len(fits)} of {world_size} ranks are to run"
-    if any(rank.weights_bytes is None and not rank.is_budget_known for rank in fits):
+    if any(
+        rank.weights_bytes is None and rank.kv_budget_from is BudgetOrigin.WEIGHED for rank in fits
+    ):
         return "how the weights are stored: set model.weights"
     return None

@@ -30,8 +30,9 @@ CONTEXT = 0.60 * GIB
 CUBLAS = 0.07 * GIB
 FIRST_GROUP = 0.82 * GIB
 FURTHER_GROUP = 0.47 * GIB
+WITH_NVLS = 0.5 * GIB
 BETWEEN_HOSTS = 0.5 * GIB
-WORKSPACES = (0.1 * GIB, 0.4 * GIB)
+WORKSPACES = (0.1 * GIB, 1.1 * GIB)
 STEP_MARGIN = 1.3
 SAMPLER_COPIES = (1.5, 8.5)
 GRAPH_BYTES_A_LAYER = (7 * MIB, 85 * MIB)
@@ -106,7 +107,11 @@ def reserve(
     parts = [
         context,
         *groups,
-        _part("attention workspaces", *WORKSPACES, "0.27 GiB outside torch on a 5090, vllm#46778"),
+        _part(
+            "attention workspaces",
+            *WORKSPACES,
+            "outside torch, context included: 0.27 GiB on a 5090, vllm#46778; 1.79 on H100, #10511",
+        ),
         *_peaks(model, options, share),
         *_repacking(model, memory, share),
     ]
@@ -132,8 +137,8 @@ def _groups(model: Architecture, options: EngineOptions, *, spans_hosts: bool) -
     further = tensor + pipeline + (tensor and model.experts is not None)
     if not further:
         return []
-    high = FIRST_GROUP + further * FURTHER_GROUP
-    source = "measured on two H200, 0.82 GiB and 0.47 GiB each further group"
+    high = FIRST_GROUP + further * FURTHER_GROUP + WITH_NVLS
+    source = "measured on H200, 0.82 and 0.47 GiB each further group; 0.5 with NVLS, vllm#10511"
     if not spans_hosts:
         return [_part("NCCL groups", 0, high, source)]
     return [_part("NCCL groups", 0, high + BETWEEN_HOSTS, f"{source}; 0.5 between hosts assumed")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tandem.planner.fit_result import KvFit, RankFit, Verdict
+from tandem.planner.fit_result import BudgetOrigin, KvFit, RankFit, Verdict
 from tandem.planner.versions import SEQS_BOUND_BY_BLOCKS
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def budget(rank: RankFit) -> Verdict:
 
 def space(rank: RankFit, memory: HostMemory) -> Verdict:
     """Weigh a KV cache of a set size, which no utilization bounds, against the whole memory."""
-    if not rank.is_budget_known or memory.is_cpu or rank.weights_bytes is None:
+    is_set = rank.kv_budget_from is BudgetOrigin.SET
+    if not is_set or memory.is_cpu or rank.weights_bytes is None:
         return Verdict.FITS
     held = rank.weights_bytes + rank.kv_budget_high
     whole = memory.total if memory.free is None else memory.free
