@@ -18,6 +18,7 @@ from tandem.planner.versions import (
     NULL_BLOCK_RESERVED,
     TOKENS_BY_CONCURRENCY,
 )
+from tandem.units import divide_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -108,7 +109,7 @@ class KvCache:
         return whole * self._options.context_parallel
 
     def largest_length(self, budgets: Sequence[int], limit: int) -> int:
-        """Return the longest request that fits, at most ``limit``, or 0 (binary search, as vLLM)."""
+        """Return the longest request that fits, at most ``limit``, or 0: vLLM's binary search."""
         low, high = 0, limit
         while low < high:
             middle = (low + high + 1) // 2
@@ -127,14 +128,14 @@ class KvCache:
         window = self._model.window or 0
         if kind is LayerKind.SLIDING:
             tokens = min(window - 1 + options.in_flight_tokens, length)
-            return -(-tokens // block) + 1  # a window need not start where a block does
+            return divide_up(tokens, block) + 1  # a window need not start where a block does
         if kind is LayerKind.CHUNKED:
-            return -(-min(window + options.in_flight_tokens, length) // block)
+            return divide_up(min(window + options.in_flight_tokens, length), block)
         if kind is LayerKind.DELTA_NET:
             if options.version < HYBRID_NEEDS_SHARED_GROUPS:
                 return 1
             return (2 if options.caches_prefixes else 1) + options.draft_tokens
-        return -(-(-(-length // options.context_parallel)) // block)
+        return divide_up(divide_up(length, options.context_parallel), block)
 
 
 def _layout(
@@ -146,7 +147,7 @@ def _layout(
         # A page of attention has to hold a state, which is padded up to it.
         align = _alignment(model, options)
         state = _state_bytes(model.delta_net, options)
-        block = max(block, -(-state // (align * token)) * align)
+        block = max(block, divide_up(state, align * token) * align)
     return KvLayout(
         block_size=block,
         page_bytes=block * token,
@@ -222,7 +223,7 @@ def _groups(
     groups = []
     for kind, count in counts.items():
         of_kind = [stage for other, stage in found if other is kind]
-        number = -(-count // size)
+        number = divide_up(count, size)
         for first in range(number):
             members = Counter(of_kind[first::number])
             layers = tuple(members[stage] for stage in range(len(stages)))

@@ -107,9 +107,7 @@ def _norms(name: str, width: int, count: int) -> Iterator[Tensor]:
     yield Tensor(f"{name}.norms", width, count=count)
 
 
-def _biased(
-    name: str, rows: int, columns: int, split: Split = Split.EVEN
-) -> Iterator[Tensor]:
+def _biased(name: str, rows: int, columns: int, split: Split = Split.EVEN) -> Iterator[Tensor]:
     yield Tensor(name, rows, columns, split, is_linear=True)
     yield Tensor(f"{name}.bias", rows, split=split)
 
@@ -190,7 +188,9 @@ def _experts(name: str, model: Architecture, experts: Experts) -> Iterator[Tenso
         yield Tensor(f"{name}.gate", experts.count, model.hidden)
     if model.name == "gpt_oss":
         yield Tensor(f"{name}.router.bias", experts.count)
-        yield Tensor(f"{name}.experts.bias", 2 * experts.width, split=Split.EVEN, count=experts.count)
+        yield Tensor(
+            f"{name}.experts.bias", 2 * experts.width, split=Split.EVEN, count=experts.count
+        )
         yield Tensor(f"{name}.experts.down_bias", model.hidden, count=experts.count)
     elif model.mla or model.name.startswith(("minimax_m2", "glm4_moe")):
         yield Tensor(f"{name}.gate.bias", experts.count, element_bytes=F32)

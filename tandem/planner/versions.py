@@ -27,6 +27,9 @@ were captured for fewer requests."""
 GRAPHS_IN_BUDGET: Version = (0, 21)
 """CUDA graphs are taken off the budget; before, they came on top of it."""
 
+GRAPHS_INCLUDE_A_STEP: Version = (0, 26)
+"""With delta nets the estimate of CUDA graphs includes a step's activation (vllm#50780)."""
+
 TOKENS_BY_CONCURRENCY: Version = (0, 21)
 """The logged size of the KV cache is concurrency times the longest request."""
 

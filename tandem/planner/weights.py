@@ -15,6 +15,7 @@ from tandem.planner.tensors import (
     output_layer,
     vision_tensors,
 )
+from tandem.units import divide_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,7 +34,7 @@ class Weights(SpecModel):
 
     total_bytes: int
     origin: str
-    """Where the size comes from: ``computed from shapes``, ``declared``, ``safetensors headers``."""
+    """Where the size comes from, e.g. ``declared`` or ``safetensors headers``."""
     is_exact: bool
     """Whether somebody counted the files, as against shapes multiplied."""
 
@@ -108,9 +109,9 @@ def _scale_bytes(tensor: Tensor, model: Architecture, quantization: Quantization
         rows, columns = quantization.block
         # Qwen stores the scales as BF16, DeepSeek and MiniMax as F32.
         size = 2 if model.name.startswith("qwen") else 4
-        return -(-tensor.rows // rows) * -(-tensor.columns // columns) * size
+        return divide_up(tensor.rows, rows) * divide_up(tensor.columns, columns) * size
     if quantization.bits == 4 and quantization.group:
-        groups = tensor.rows * -(-tensor.columns // quantization.group)
+        groups = tensor.rows * divide_up(tensor.columns, quantization.group)
         if quantization.method in {"mxfp4", "modelopt", "modelopt-fp4"}:
             return groups + (8 if quantization.group == 16 else 0)  # NVFP4 has two more, F32
         return groups * 2 + (groups // 2 if quantization.has_zeros else 0)
@@ -125,7 +126,7 @@ def _rank_bytes(tensor: Tensor, model: Architecture, placement: Placement) -> fl
     if tensor.split is Split.KV_HEADS:
         return stored * max(1, model.kv_heads // ranks) / model.kv_heads
     if tensor.split is Split.VOCAB:
-        padded = -(-tensor.rows // VOCAB_PADDING) * VOCAB_PADDING
+        padded = divide_up(tensor.rows, VOCAB_PADDING) * VOCAB_PADDING
         return stored * padded / tensor.rows / ranks
     return stored / ranks
 

@@ -1,0 +1,194 @@
+"""Does it fit: weights, reserve and KV cache of every rank against its memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tandem.planner.engine import EngineOptions, engine_options
+from tandem.planner.fit_findings import fit_findings
+from tandem.planner.fit_result import BudgetOrigin, Fit, KvFit, RankFit
+from tandem.planner.gaps import cache_gap, deployment_gap
+from tandem.planner.kv_cache import KvCache
+from tandem.planner.reserve import RankShare, reserve
+from tandem.planner.stages import stage_layers
+from tandem.planner.verdict import requests, verdict
+from tandem.planner.weights import Placement, Weights, computed_weights, rank_weights
+from tandem.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tandem.planner.architecture import Architecture
+    from tandem.planner.memory import HostMemory, Measured
+    from tandem.planner.specs import Rank
+    from tandem.settings import Settings
+
+CPU_BUDGET = "VLLM_CPU_KVCACHE_SPACE"
+"""On CPUs this variable is the size of the KV cache, in GiB."""
+
+
+def fit(
+    settings: Settings,
+    ranks: tuple[Rank, ...],
+    architecture: Architecture,
+    weights: Weights | None,
+    memory: Mapping[str, HostMemory],
+    measured: Measured | None = None,
+) -> Fit:
+    """Weigh a deployment against its hosts' memory.
+
+    ``weights`` is a size that somebody counted; without it the shapes are multiplied. ``memory``
+    is by host name. ``measured`` takes the place of what is assumed. Nothing is raised: what is
+    not known is said in ``not_modelled``, and the verdict is UNKNOWN then unless the rest refuses.
+    """
+    heads = [memory[host.name] for host in settings.hosts if host.name in memory]
+    options = engine_options(settings, architecture, heads)
+    deployment = _Deployment(
+        settings,
+        architecture,
+        options,
+        weights or computed_weights(architecture),
+        memory,
+        measured,
+        stage_layers(len(architecture.layers), options.pipeline_parallel, options.layer_partition),
+    )
+    unknown_cache = cache_gap(architecture, options)
+    cache = None if unknown_cache else KvCache(architecture, options, deployment.stages)
+    fits = tuple(
+        deployment.rank_fit(rank, cache)
+        for rank in ranks
+        if rank.host in memory and rank.stage < len(deployment.stages)
+    )
+    unknown = unknown_cache or deployment_gap(ranks, fits, settings.world_size, memory)
+    kv = kv_most = None
+    if cache and not unknown:
+        kv = deployment.kv_fit(cache, fits, most=False)
+        kv_most = deployment.kv_fit(cache, fits, most=True)
+    blocks = requests(architecture, options, kv, kv_most)
+    result = Fit(
+        verdict=verdict(fits, memory, blocks, is_known=unknown is None),
+        not_modelled=unknown,
+        weights=deployment.weights,
+        measured=measured.origin if measured else None,
+        options=options,
+        ranks=fits,
+        kv=kv,
+        kv_most=kv_most,
+        smallest_utilization=_smallest_utilization(fits, options, memory),
+        findings=(),
+    )
+    findings = fit_findings(result, settings, architecture, memory)
+    return result.model_copy(update={"findings": tuple(findings)})
+
+
+@dataclass(frozen=True)
+class _Deployment:
+    """Everything that a rank's memory depends on."""
+
+    settings: Settings
+    model: Architecture
+    options: EngineOptions
+    weights: Weights | None
+    memory: Mapping[str, HostMemory]
+    measured: Measured | None
+    stages: tuple[tuple[int, int], ...]
+
+    def rank_fit(self, rank: Rank, cache: KvCache | None) -> RankFit:
+        """Return one rank's memory."""
+        memory = self.memory[rank.host]
+        start, end = self.stages[rank.stage]
+        weights = self._weights_on(rank.stage)
+        share = RankShare(
+            weights_bytes=weights or 0,
+            layers=end - start,
+            is_last_stage=rank.stage == len(self.stages) - 1,
+        )
+        spans_hosts = self.settings.spans_hosts
+        held = reserve(self.model, self.options, memory, share, spans_hosts=spans_hosts)
+        requested = memory.requested(self.options.utilization)
+        length = self.options.max_model_len or 0
+        origin, budget = self._known_budget(rank.host, requested)
+        left = requested - (weights or 0)
+        return RankFit(
+            rank=rank.rank,
+            host=rank.host,
+            stage=rank.stage,
+            requested_bytes=requested,
+            weights_bytes=weights,
+            reserve=held,
+            kv_budget_from=origin,
+            kv_budget_low=left - held.high if budget is None else budget,
+            kv_budget_high=left - held.low if budget is None else budget,
+            kv_needed_bytes=cache.needed_bytes(rank.stage, length) if cache else None,
+            kv_required_bytes=cache.required_budget(rank.stage, length) if cache else None,
+        )
+
+    def kv_fit(self, cache: KvCache, ranks: tuple[RankFit, ...], *, most: bool) -> KvFit:
+        """Return what the KV cache holds with the low budgets, or with ``most`` the high ones."""
+        budgets = [
+            min(
+                rank.kv_budget_high if most else rank.kv_budget_low
+                for rank in ranks
+                if rank.stage == stage
+            )
+            for stage in range(len(self.stages))
+        ]
+        length = self.options.max_model_len or 1
+        blocks = cache.num_blocks(budgets)
+        limit = max(length, self.model.max_positions or 0)
+        return KvFit(
+            block_size=cache.layout.block_size,
+            num_blocks=blocks,
+            tokens=cache.tokens(blocks, length),
+            max_concurrency=cache.concurrency(blocks, length),
+            needed_bytes=max(cache.needed_bytes(rank.stage, length) for rank in ranks),
+            largest_max_model_len=cache.largest_length(budgets, limit),
+        )
+
+    def _weights_on(self, stage: int) -> int | None:
+        if self.measured and self.measured.weights_bytes is not None:
+            return self.measured.weights_bytes
+        if self.weights is None:
+            return None
+        placement = Placement(
+            tensor_parallel=self.options.tensor_parallel,
+            stages=self.stages,
+            loads_mtp=self.options.loads_mtp,
+            loads_vision=self.options.loads_vision,
+            splits_vision=self.options.splits_vision,
+        )
+        return rank_weights(self.model, self.weights, placement)[stage]
+
+    def _known_budget(self, host: str, requested: int) -> tuple[BudgetOrigin, int | None]:
+        """Return a budget for which nothing has to be assumed, or None."""
+        measured = self.measured
+        if self.options.kv_cache_memory is not None:
+            return BudgetOrigin.SET, self.options.kv_cache_memory
+        if self.memory[host].is_cpu:
+            space = self.settings.serve.env.get(CPU_BUDGET, "")
+            if space.isascii() and space.isdigit() and 0 < len(space) < 6:
+                return BudgetOrigin.SET, int(space) * GIB
+        if measured and measured.kv_budget_bytes is not None:
+            return BudgetOrigin.LOGGED, measured.kv_budget_bytes
+        if measured and measured.non_kv_bytes is not None:
+            return BudgetOrigin.LOGGED, requested - measured.non_kv_bytes
+        return BudgetOrigin.WEIGHED, None
+
+
+def _smallest_utilization(
+    ranks: tuple[RankFit, ...], options: EngineOptions, memory: Mapping[str, HostMemory]
+) -> float | None:
+    """Return the least utilization in hundredths that serves one request on every rank."""
+    if not ranks or options.kv_cache_memory is not None:
+        return None
+    hundredths = max(
+        math.ceil(
+            100
+            * (rank.requested_bytes - rank.kv_budget_low + (rank.kv_required_bytes or 0))
+            / memory[rank.host].total
+        )
+        for rank in ranks
+    )
+    return hundredths / 100 if 0 < hundredths < 100 else None
