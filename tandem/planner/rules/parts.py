@@ -27,6 +27,8 @@ class Part:
     """Whether expert parallelism leaves it whole."""
     is_input: bool = True
     """Whether a matrix is split along its input too, as the last one of a block is."""
+    is_merged: bool = False
+    """Whether vLLM keeps it in one matrix with others, so that newer versions tolerate a rest."""
     most_shares: int | None = None
     """Ranks beyond which shares are copied; None when each rank has its own."""
 
@@ -78,11 +80,13 @@ def _attention(model: Architecture) -> Iterator[Part]:
             model.kv_heads * model.head_dim,
             "self_attn.k_proj",
             is_input=False,
+            is_merged=True,
             most_shares=model.kv_heads,
         )
     if net := model.delta_net:
         keys, values = net.key_heads * net.key_head_dim, net.value_heads * net.value_head_dim
-        yield Part("linear attention's keys", keys, "linear_attn.in_proj_qkvz", is_input=False)
+        name = "linear_attn.in_proj_qkvz"
+        yield Part("linear attention's keys", keys, name, is_input=False, is_merged=True)
         yield Part("linear attention", values, "linear_attn.out_proj")
 
 

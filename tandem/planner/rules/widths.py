@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
 from tandem.planner.releases import declared_version, spoken
@@ -12,14 +12,20 @@ from tandem.planner.rules.parts import split_parts
 from tandem.planner.rules.sizes import TENSOR, split_evenly, weight_group
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tandem.planner.architecture import Architecture
     from tandem.planner.rules.parts import Part
+    from tandem.planner.versions import Version
     from tandem.settings import Settings
 
+TOLERATES_MERGED = (0, 14)
+"""First version that lets the projections of one merged matrix end within a block
+(``_maybe_allow_fp8_block_shape_mismatch``, vllm/model_executor/layers/linear.py; absent in
+0.13.0)."""
+
 REFINES_BLOCKS = (0, 29)
-"""First release that splits a block of the experts' scales (``refine_fp8_moe_block_shape``,
+"""First version that refines a block of the experts' scales (``refine_fp8_moe_block_shape``,
 vllm/model_executor/layers/fused_moe/oracle/fp8.py; absent in 0.28.0)."""
 
 SMALLEST_REFINED_BLOCK = 32
@@ -39,7 +45,14 @@ def fp8_blocks(settings: Settings, model: Architecture) -> Iterator[Finding]:
     for part in split_parts(settings, model):
         if tensor == 1 or part.is_whole(tensor, *block):
             continue
-        tell, note = _weight_of_block(settings, part, _refined_block(part, tensor, block, model))
+        excuse, version = _excuse(part, tensor, block, model), declared_version(settings)
+        if excuse and version and version >= excuse.since and excuse.is_silent:
+            continue
+        tell, note = error, ""
+        if excuse and version is None:
+            tell, note = warning, f" (an error before vLLM {spoken(excuse.since)}; set image.vllm)"
+        elif excuse and version and version >= excuse.since:
+            tell, note = warning, f" (vLLM {spoken(version)} {excuse.words})"
         yield tell(
             "fp8-block-not-divisible",
             TENSOR,
@@ -49,18 +62,23 @@ def fp8_blocks(settings: Settings, model: Architecture) -> Iterator[Finding]:
         )
 
 
-def _weight_of_block(
-    settings: Settings, part: Part, refined: int
-) -> tuple[Callable[[str, str, str, str], Finding], str]:
-    """Return how to tell of a block that is cut, and a note on what the version makes of it."""
-    version = declared_version(settings)
-    if part.is_routed and refined and version is None:
-        note = f" (an error before vLLM {spoken(REFINES_BLOCKS)}; set image.vllm to know)"
-        return warning, note
-    if part.is_routed and refined and version is not None and version >= REFINES_BLOCKS:
-        words = f"vLLM {spoken(version)} refines the blocks to {refined} for kernels that take it"
-        return warning, f" ({words})"
-    return error, ""
+class _Excuse(NamedTuple):
+    """What newer versions of vLLM do about a block that is cut."""
+
+    since: Version
+    words: str
+    is_silent: bool
+    """Whether it then works as if nothing were amiss."""
+
+
+def _excuse(part: Part, tensor: int, block: tuple[int, int], model: Architecture) -> _Excuse | None:
+    if part.is_merged:
+        return _Excuse(TOLERATES_MERGED, "tolerates it", is_silent=True)
+    refined = _refined_block(part, tensor, block, model)
+    if part.is_routed and refined:
+        words = f"refines the blocks to {refined} for kernels that take it"
+        return _Excuse(REFINES_BLOCKS, words, is_silent=False)
+    return None
 
 
 def weight_groups(settings: Settings, model: Architecture) -> Iterator[Finding]:
