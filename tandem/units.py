@@ -20,6 +20,11 @@ def divide_up(number: int, by: int) -> int:
     return -(number // -by)
 
 
+def gib(size: int) -> str:
+    """Write a size in GiB with two digits, as vLLM's log does."""
+    return f"{size / GIB:.2f} GiB"
+
+
 def parse_bytes(value: object) -> object:
     """Turn ``"119.7GiB"`` into bytes; numbers pass through.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tandem.planner.config_keys import ConfigKeys
 from tandem.planner.layers import Layer, LayerKind, read_layers
+from tandem.planner.not_modelled import not_modelled
 from tandem.planner.quantization import Quantization, read_quantization
 from tandem.planner.rope import longest_request
 from tandem.planner.specs import SpecModel
@@ -16,30 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["Architecture", "Layer", "LayerKind", "read_architecture"]
 
 _LLAMA4 = ("llama4", "llama4_text")
-
-_FAMILIES = {
-    "deepseek_v4": "DeepSeek-V4's compressed caches",
-    "deepseek_v32": "the indexer caches of sparse attention",
-    "glm_moe_dsa": "the indexer caches of sparse attention",
-    "gemma4": "Gemma 4's caches, whose heads differ between layers",
-    "gemma3n": "Gemma 3n's shared caches",
-    "mllama": "cross attention",
-}
-"""Beginnings of model_type, and what the planner does not know of each."""
-
-_KEYS = {
-    "compress_ratios": "compressed caches",
-    "index_topk": "the indexer caches of sparse attention",
-    "block_configs": "layers that differ in their number of heads",
-    "hybrid_override_pattern": "Mamba layers",
-    "mamba_d_state": "Mamba layers",
-    "mamba_num_heads": "Mamba layers",
-    "ssm_state_size": "Mamba layers",
-    "linear_attn_config": "Kimi delta attention",
-    "global_head_dim": "heads that differ between layers",
-    "cross_attention_layers": "cross attention",
-}
-"""Keys, and what the planner does not know of a model that has one."""
 
 _TEXT_PARTS = ("text_config", "llm_config", "language_config")
 
@@ -181,7 +158,7 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
         has_attention_bias=text.flag("attention_bias") or text.text("model_type") == "qwen2",
         has_output_gate=_has_output_gate(text),
         mtp_layers=_mtp_layers(text),
-        not_modelled=_not_modelled(whole, text, layers),
+        not_modelled=not_modelled(whole, text, layers),
     )
 
 
@@ -278,32 +255,3 @@ def _has_output_gate(text: ConfigKeys) -> bool:
 
 def _mtp_layers(text: ConfigKeys) -> int:
     return text.number("num_nextn_predict_layers", "mtp_num_hidden_layers") or 0
-
-
-def _not_modelled(whole: ConfigKeys, text: ConfigKeys, layers: tuple[Layer, ...]) -> str | None:
-    """Return in words what of the KV cache is not modelled; the first reason is enough."""
-    for model in (whole.text("model_type") or "", text.text("model_type") or ""):
-        for start, reason in _FAMILIES.items():
-            if model.startswith(start):
-                return reason
-    for key, reason in _KEYS.items():
-        if key in text:
-            return reason
-    if whole.flag("is_encoder_decoder"):
-        return "the caches of an encoder with a decoder"
-    if text.number("num_kv_shared_layers"):
-        return "layers that share one KV cache"
-    if any(kind != 1 for kind in text.numbers("attn_type_list")):
-        return "lightning attention"
-    if any(layer.kind is LayerKind.OTHER for layer in layers):
-        known = {str(kind) for kind in LayerKind} | {"attention"}
-        unknown = sorted({*text.texts("layer_types", "layers_block_type")} - known)
-        return f"layers of type {', '.join(unknown)}"
-    has_states = any(layer.kind is LayerKind.DELTA_NET for layer in layers)
-    if has_states and "linear_num_key_heads" not in text:
-        return "linear attention other than gated delta nets"
-    if any(layer.kind is LayerKind.CHUNKED for layer in layers) and not text.number(
-        "attention_chunk_size"
-    ):
-        return "chunked attention without attention_chunk_size"
-    return None

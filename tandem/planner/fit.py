@@ -111,6 +111,8 @@ class _Deployment:
         length = self.options.max_model_len or 0
         origin, budget = self._known_budget(rank.host, requested)
         left = requested - (weights or 0)
+        if budget is not None and self.measured and origin is BudgetOrigin.LOGGED:
+            held = held.as_logged(max(0, left - budget), self.measured.origin)
         return RankFit(
             rank=rank.rank,
             host=rank.host,
@@ -180,15 +182,19 @@ class _Deployment:
 def _smallest_utilization(
     ranks: tuple[RankFit, ...], options: EngineOptions, memory: Mapping[str, HostMemory]
 ) -> float | None:
-    """Return the least utilization in hundredths that serves one request on every rank."""
+    """Return the least utilization, in hundredths, that surely serves one request on every rank.
+
+    None when no legal one does, or when the utilization does not count.
+    """
     if not ranks or options.kv_cache_memory is not None:
         return None
-    hundredths = max(
-        math.ceil(
-            100
-            * (rank.requested_bytes - rank.kv_budget_low + (rank.kv_required_bytes or 0))
-            / memory[rank.host].total
-        )
-        for rank in ranks
-    )
-    return hundredths / 100 if 0 < hundredths < 100 else None
+    hundredths = 1
+    for rank in ranks:
+        held = rank.requested_bytes - rank.kv_budget_low
+        need = 100 * (held + (rank.kv_required_bytes or 0)) / memory[rank.host].total
+        hundredths = max(hundredths, math.ceil(need))
+    for rank in ranks:
+        host = memory[rank.host]
+        if hundredths > 100 or host.requested(hundredths / 100) > (host.free or host.total):
+            return None
+    return hundredths / 100

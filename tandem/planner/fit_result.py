@@ -92,3 +92,20 @@ class Fit(SpecModel):
     smallest_utilization: float | None
     """The least utilization with which even the largest reserve fits, or None: there is none."""
     findings: tuple[Finding, ...]
+
+    @property
+    def a_rank_of_each_host(self) -> tuple[RankFit, ...]:
+        """Return the first rank of every host, in the order of ranks."""
+        first: dict[str, RankFit] = {}
+        for rank in self.ranks:
+            first.setdefault(rank.host, rank)
+        return tuple(first.values())
+
+    @property
+    def shortest(self) -> RankFit | None:
+        """Return the rank that lacks most, or has least to spare."""
+        return min(
+            self.ranks,
+            key=lambda rank: rank.kv_budget_low - (rank.kv_required_bytes or 0),
+            default=None,
+        )

@@ -76,6 +76,11 @@ class Reserve(SpecModel):
         """Return the most that all parts together take off the budget, in bytes."""
         return sum(part.high for part in self.parts)
 
+    def as_logged(self, size: int, origin: str) -> Reserve:
+        """Return a reserve in which what a start logged stands for everything assumed."""
+        logged = ReservePart(name="as logged", low=size, high=size, source=origin)
+        return Reserve(parts=(logged,), outside=self.outside)
+
 
 class RankShare(SpecModel):
     """What a rank has of the model, as far as its reserve depends on it."""

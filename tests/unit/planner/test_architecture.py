@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tandem.errors import UnreadableConfig
 from tandem.planner.architecture import Architecture, LayerKind, read_architecture
-
-CONFIGS = Path(__file__).parents[2] / "cases" / "configs"
+from tests.models import architecture, config
 
 LEAST: dict[str, Any] = {
     "hidden_size": 64,
@@ -21,17 +18,6 @@ LEAST: dict[str, Any] = {
     "vocab_size": 256,
 }
 """The least that a dense model's config.json has to say."""
-
-
-def config(name: str) -> dict[str, Any]:
-    """Return a real config.json."""
-    data: dict[str, Any] = json.loads((CONFIGS / f"{name}.json").read_text())
-    return data
-
-
-def architecture(name: str) -> Architecture:
-    """Return what is read of a real config.json."""
-    return read_architecture(config(name))
 
 
 def kinds(model: Architecture) -> list[str]:
