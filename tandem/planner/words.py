@@ -34,7 +34,7 @@ class Given:
     flag: str
     """Its long name with dashes, as vLLM reads underscores too; without a key after a dot."""
     key: str
-    """What follows the dot of ``--flag.key``, else empty."""
+    """What follows the dot of ``--flag.key``, with underscores, else empty."""
     value: str | None
     """In the same word after ``=``, or the next word when that is no flag."""
     position: int
@@ -68,7 +68,7 @@ def _read(words: Sequence[str]) -> Iterator[Given]:
         if value is None and following and not _FLAG.fullmatch(following[0]):
             value, value_position = following[0], position + 1
         flag, _, key = name.partition(".")
-        yield Given(_long(flag), key, value, position, value_position)
+        yield Given(_long(flag), key.replace("-", "_"), value, position, value_position)
 
 
 def _long(flag: str) -> str:
