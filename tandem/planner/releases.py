@@ -73,5 +73,24 @@ def names_of(version: Version | None) -> Names | None:
     return known_names().get(version) if version else None
 
 
+def likely_names(version: Version | None) -> list[Names]:
+    """Return the names of a version, or those of each one that was read when it is none of them."""
+    names = names_of(version)
+    return [names] if names else list(known_names().values())
+
+
+def flags_of(version: Version | None) -> frozenset[str]:
+    """Return the flags that a version knows or, when its names have not been read, may know."""
+    return frozenset().union(*(names.flags for names in likely_names(version)))
+
+
+def full_name(flag: str, known: frozenset[str]) -> str:
+    """Return the flag that argparse takes an unambiguous beginning for, e.g. of ``--api-k``."""
+    if flag in known or not flag.startswith("--"):
+        return flag
+    longer = [name for name in known if name.startswith(flag)]
+    return longer[0] if len(longer) == 1 else flag
+
+
 def _after(before: frozenset[str], step: dict[str, Any]) -> frozenset[str]:
     return before - set(step["gone"]) | set(step["added"])

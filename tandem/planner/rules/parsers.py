@@ -9,15 +9,17 @@ from tandem.findings import Finding, error, warning
 from tandem.planner.flags import Flags
 from tandem.planner.masking import shown
 from tandem.planner.releases import (
-    Names,
     declared_version,
+    flags_of,
+    full_name,
     known_names,
+    likely_names,
     names_of,
     spoken,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from tandem.planner.versions import Version
     from tandem.planner.words import Given
@@ -77,7 +79,7 @@ def flag_names(settings: Settings) -> Iterator[Finding]:
     if settings.image.entrypoint != "vllm":
         return
     version = declared_version(settings)
-    known = _known(version, lambda names: names.flags)
+    known = flags_of(version)
     for one in Flags(settings.serve.args).given:
         if one.flag != REASONING and not _is_known(one.flag, known):
             yield warning(
@@ -90,7 +92,7 @@ def flag_names(settings: Settings) -> Iterator[Finding]:
 
 def _parser(settings: Settings, parser: _Parser, one: Given, name: str) -> Iterator[Finding]:
     version = declared_version(settings)
-    known = _known(version, lambda names: getattr(names, parser.field))
+    known = frozenset().union(*(getattr(names, parser.field) for names in likely_names(version)))
     if name in known:
         return
     flags = Flags(settings.serve.args)
@@ -102,12 +104,6 @@ def _parser(settings: Settings, parser: _Parser, one: Given, name: str) -> Itera
         _unknown(version, f'{parser.flag} "{shown(name)}"'),
         _nearest(name, known),
     )
-
-
-def _known(version: Version | None, select: Callable[[Names], frozenset[str]]) -> frozenset[str]:
-    """Return the names of a version, or those of all when it is not one that was read."""
-    names = names_of(version)
-    return frozenset().union(*map(select, [names] if names else known_names().values()))
 
 
 def _unknown(version: Version | None, what: str) -> str:
@@ -124,9 +120,7 @@ def _is_known(flag: str, known: frozenset[str]) -> bool:
     (``FlexibleArgumentParser``, vllm/utils/argparse_utils.py).
     """
     positive = "--" + flag.removeprefix("--no-") if flag.startswith("--no-") else flag
-    if flag.startswith("-O") or {flag, positive} & known:
-        return True
-    return flag.startswith("--") and sum(name.startswith(flag) for name in known) == 1
+    return flag.startswith("-O") or positive in known or full_name(flag, known) in known
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner import arguments, environment
+from tandem.planner.releases import declared_version, flags_of, full_name
 from tandem.planner.words import given
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ def variables(settings: Settings) -> Iterator[Finding]:
 
 def flags(settings: Settings) -> Iterator[Finding]:
     """No flag is given twice."""
+    known = flags_of(declared_version(settings))
     for one in given(settings.serve.args):
-        if one.flag in arguments.RESERVED:
+        name = full_name(one.flag, known)
+        if name in arguments.RESERVED:
             yield error(
                 "reserved-argument",
                 one.path,
-                f"{one.flag} is decided by {arguments.RESERVED[one.flag]}",
+                f"{name} is decided by {arguments.RESERVED[name]}",
                 "set that key instead",
             )

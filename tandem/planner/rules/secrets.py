@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner.masking import looks_secret, names_secret, shown
+from tandem.planner.releases import declared_version, flags_of, full_name
 from tandem.planner.words import ARGS, given
 
 if TYPE_CHECKING:
@@ -43,8 +44,9 @@ def in_arguments(settings: Settings) -> Iterator[Finding]:
     flag or the word's position, never the value.
     """
     told: set[int] = set()
+    known = flags_of(declared_version(settings))
     for one in given(settings.serve.args):
-        if _is_secret(one):
+        if _is_secret(one, full_name(one.flag, known)):
             told |= {one.position, one.value_position}
             yield error(
                 "secret-in-args",
@@ -62,9 +64,9 @@ def in_arguments(settings: Settings) -> Iterator[Finding]:
             )
 
 
-def _is_secret(one: Given) -> bool:
-    """Tell whether a flag's name or its value gives a secret away."""
-    if f"-{one.flag.lstrip('-')}".endswith(_FLAG_ENDINGS):
+def _is_secret(one: Given, name: str) -> bool:
+    """Tell whether a flag's full name or its value gives a secret away."""
+    if f"-{name.lstrip('-')}".endswith(_FLAG_ENDINGS):
         return True
     last = one.key.rpartition(".")[2]
     return names_secret(last) or _holds_secret(_parsed(one.value))
