@@ -84,28 +84,26 @@ def json_values(settings: Settings) -> Iterator[Finding]:
 
 def _problem(text: str) -> str | None:
     """Return what keeps a text from being a JSON object, and where."""
+    # As long as before, so that the place of a break is that in the text as it was written.
+    plain = _SHORT_NUMBER.sub(lambda match: match[1] or "0".ljust(len(match[0])), text)
     try:
-        value = json.loads(_SHORT_NUMBER.sub(lambda match: match[1] or "0", text))
-    except json.JSONDecodeError:
-        return _break(text)
+        value = json.loads(plain)
+    except json.JSONDecodeError as broken:
+        return _place(text, broken)
     except (ValueError, RecursionError):
         return "a number in it is too long, or it is nested too deeply"
     kinds = {list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return None if isinstance(value, dict) else f"it is {kinds.get(type(value), 'a number')}"
 
 
-def _break(text: str) -> str | None:
-    """Return the reader's words and the place, in the text as it was written."""
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as broken:
-        words = broken.msg[0].lower() + broken.msg[1:]
-        place = f"{words} at character {broken.pos + 1} of {len(text)}"
-        if any(names_secret(word) for word in re.findall(r"[\w-]+", text)):
-            return place
-        around = masked(text)[: broken.pos + _NEARBY][-2 * _NEARBY :]
-        return f"{place}, near {around!r}"
-    return None
+def _place(text: str, broken: json.JSONDecodeError) -> str:
+    """Return the reader's words, the place, and what stands there unless it may be a secret."""
+    words = broken.msg[0].lower() + broken.msg[1:]
+    place = f"{words} at character {broken.pos + 1} of {len(text)}"
+    if any(names_secret(word) for word in re.findall(r"[\w-]+", text)):
+        return place
+    around = masked(text)[: broken.pos + _NEARBY][-2 * _NEARBY :]
+    return f"{place}, near {around!r}"
 
 
 def _remedy(one: Given) -> str:

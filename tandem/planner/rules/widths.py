@@ -12,7 +12,7 @@ from tandem.planner.rules.parts import split_parts
 from tandem.planner.rules.sizes import TENSOR, split_evenly, weight_group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tandem.planner.architecture import Architecture
     from tandem.planner.rules.parts import Part
@@ -45,14 +45,10 @@ def fp8_blocks(settings: Settings, model: Architecture) -> Iterator[Finding]:
     for part in split_parts(settings, model):
         if tensor == 1 or part.is_whole(tensor, *block):
             continue
-        excuse, version = _excuse(part, tensor, block, model), declared_version(settings)
-        if excuse and version and version >= excuse.since and excuse.is_silent:
+        found = _weigh(declared_version(settings), _excuse(part, tensor, block, model))
+        if found is None:
             continue
-        tell, note = error, ""
-        if excuse and version is None:
-            tell, note = warning, f" (an error before vLLM {spoken(excuse.since)}; set image.vllm)"
-        elif excuse and version and version >= excuse.since:
-            tell, note = warning, f" (vLLM {spoken(version)} {excuse.words})"
+        tell, note = found
         yield tell(
             "fp8-block-not-divisible",
             TENSOR,
@@ -66,19 +62,28 @@ class _Excuse(NamedTuple):
     """What newer versions of vLLM do about a block that is cut."""
 
     since: Version
-    words: str
-    is_silent: bool
-    """Whether it then works as if nothing were amiss."""
+    words: str | None
+    """What they do, or None when it works as if nothing were amiss."""
 
 
 def _excuse(part: Part, tensor: int, block: tuple[int, int], model: Architecture) -> _Excuse | None:
     if part.is_merged:
-        return _Excuse(TOLERATES_MERGED, "tolerates it", is_silent=True)
+        return _Excuse(TOLERATES_MERGED, None)
     refined = _refined_block(part, tensor, block, model)
     if part.is_routed and refined:
-        words = f"refines the blocks to {refined} for kernels that take it"
-        return _Excuse(REFINES_BLOCKS, words, is_silent=False)
+        return _Excuse(REFINES_BLOCKS, f"refines the blocks to {refined} for kernels that take it")
     return None
+
+
+def _weigh(
+    version: Version | None, excuse: _Excuse | None
+) -> tuple[Callable[[str, str, str, str], Finding], str] | None:
+    """Return how to tell of it, with a note; None when the version does not mind."""
+    if excuse is None or (version is not None and version < excuse.since):
+        return error, ""
+    if version is None:
+        return warning, f" (an error before vLLM {spoken(excuse.since)}; set image.vllm)"
+    return (warning, f" (vLLM {spoken(version)} {excuse.words})") if excuse.words else None
 
 
 def weight_groups(settings: Settings, model: Architecture) -> Iterator[Finding]:
