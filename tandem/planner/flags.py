@@ -69,7 +69,8 @@ def _pairs(words: Sequence[str]) -> Iterator[tuple[str, str | None]]:
         if not word.startswith("-") or _is_number(word):
             continue
         name, equals, value = word.partition("=")
-        name = SHORT.get(name, name).replace("_", "-")
+        flag, dot, key = SHORT.get(name, name).partition(".")
+        name = flag.replace("_", "-") + dot + key.replace("-", "_")
         if equals:
             yield name, value
         elif following is None or (following.startswith("-") and not _is_number(following)):

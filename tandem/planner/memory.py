@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from tandem.planner.specs import SpecModel
+
+if TYPE_CHECKING:
+    from tandem.settings import Settings
 
 
 class HostMemory(SpecModel):
@@ -39,3 +43,12 @@ class Measured(SpecModel):
     """Memory that was asked for less the one left for the KV cache, weights included."""
     kv_budget_bytes: int | None = None
     """``Available KV cache memory``; counts instead of the rest, if the utilization is the same."""
+
+
+def declared_memory(settings: Settings) -> dict[str, HostMemory]:
+    """Return the memory that the stack file declares, by host name."""
+    return {
+        host.name: HostMemory(total=host.memory.total, unified=host.memory.unified)
+        for host in settings.hosts
+        if host.memory
+    }
