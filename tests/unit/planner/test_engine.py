@@ -106,7 +106,7 @@ def test_prefix_caching(model: str, version: str, args: tuple[str, ...], caches:
 def test_type_of_the_kv_cache(
     model: str, version: str, declared: str | None, size: int | None
 ) -> None:
-    serve = {"kvCacheDtype": declared} if declared else {}
+    serve: dict[str, Any] = {"kvCacheDtype": declared} if declared else {}
     assert options(model, version, **serve).kv_value_bytes == size
 
 

@@ -45,7 +45,7 @@ def codes(found: Fit) -> list[str]:
 
 
 def test_a_small_model_fits() -> None:
-    found = weigh()
+    found = weigh(changes={"serve.maxModelLen": 16_384})
     assert (found.verdict, codes(found)) == (Verdict.FITS, [])
     assert found.weights is not None
     assert not found.weights.is_exact
@@ -104,7 +104,7 @@ def test_errors_come_first() -> None:
 @pytest.mark.parametrize(
     ("size", "verdict", "expected"),
     [
-        ("6GiB", Verdict.FITS, []),
+        ("5GiB", Verdict.FITS, []),
         ("7GiB", Verdict.TIGHT, ["memory-tight"]),
         ("9GiB", Verdict.REFUSED, ["memory-not-enough"]),
         ("1GiB", Verdict.REFUSED, ["memory-not-enough"]),
@@ -203,16 +203,16 @@ def test_without_a_longest_request_there_is_no_verdict() -> None:
 
 
 def test_older_versions_capture_fewer_graphs_for_too_many_requests() -> None:
-    changes = {"serve.maxNumSeqs": 1024, "serve.maxNumBatchedTokens": 1024, "image.vllm": "0.19.1"}
+    changes: dict[str, Any] = {"serve.maxNumSeqs": 1024, "serve.maxNumBatchedTokens": 1024}
     memory = HostMemory(total=46 * GIB)
-    model = {**FP8, "max_position_embeddings": 8192}
-    older = weigh("Qwen3.5-27B", changes=changes, memory=memory, model=model)
+    changes["serve.maxModelLen"] = 8192
+    older = weigh("Qwen3.5-27B", changes=changes, memory=memory, model=FP8)
     newer = weigh(
-        "Qwen3.5-27B", changes={**changes, "image.vllm": "0.20.0"}, memory=memory, model=model
+        "Qwen3.5-27B", changes={**changes, "image.vllm": "0.20.0"}, memory=memory, model=FP8
     )
     assert (older.verdict, newer.verdict) == (Verdict.TIGHT, Verdict.REFUSED)
     eager = {**changes, "image.vllm": "0.20.0", "serve.args": ["--enforce-eager"]}
-    unbounded = weigh("Qwen3.5-27B", changes=eager, memory=memory, model=model)
+    unbounded = weigh("Qwen3.5-27B", changes=eager, memory=memory, model=FP8)
     assert "max-num-seqs-above-blocks" not in codes(unbounded)
 
 

@@ -144,7 +144,7 @@ def test_fast_loaders_keep_buffers(args: tuple[str, ...], is_kept: bool) -> None
 
 
 def test_the_vision_tower_is_profiled_unless_it_is_left_out() -> None:
-    serve = {"maxNumSeqs": 1, "maxNumBatchedTokens": 64}
+    serve: dict[str, Any] = {"maxNumSeqs": 1, "maxNumBatchedTokens": 64}
     assert "vision tower's profile run" in names(held("Qwen3.5-27B", **serve))
     alone = held("Qwen3.5-27B", args=("--language-model-only",), **serve)
     assert "vision tower's profile run" not in names(alone)
