@@ -39,6 +39,7 @@ KV_TYPE_BYTES = {
 LATENT_WITH_SCALES = "fp8_ds_mla"
 PLAIN_LOADERS = {"auto", "hf", "safetensors", "pt", "npcache", "mistral", "dummy", "sharded_state"}
 _DRAFT_IN_CHECKPOINT = "mtp"
+_SYNCHRONOUS = {"ngram", "medusa", "suffix", "mlp_speculator"}
 
 
 class EngineOptions(SpecModel):
@@ -114,7 +115,7 @@ def engine_options(
         max_model_len=longest,
         max_num_seqs=seqs,
         max_num_batched_tokens=tokens,
-        in_flight_tokens=tokens * _steps_in_flight(settings, flags, version, method),
+        in_flight_tokens=tokens * _steps_in_flight(settings, flags, version, head, method),
         utilization=serve.gpu_memory_utilization or (0.92 if version >= LARGER_DEFAULTS else 0.9),
         kv_cache_memory=serve.kv_cache_memory,
         block_size=flags.number("--block-size") or _block_size(model, head),
@@ -156,17 +157,21 @@ def _fitted(tokens: int, seqs: int, longest: int | None, flags: Flags) -> int:
     return min(tokens, seqs * longest)
 
 
-def _steps_in_flight(settings: Settings, flags: Flags, version: Version, method: str) -> int:
-    """Return how many steps overlap (``max_concurrent_batches``, vllm/config/vllm.py, 0.32.0).
+def _steps_in_flight(
+    settings: Settings, flags: Flags, version: Version, head: HostMemory | None, method: str
+) -> int:
+    """Return how many steps may be under way (``max_concurrent_batches``, vllm/config/vllm.py).
 
-    Ray does not support asynchronous scheduling, pipeline parallelism not with it.
+    As many as there are stages, and one more with asynchronous scheduling: 0.32.0 switches it on
+    for GPUs, on Ray too, but not for every kind of speculative decoding.
     """
+    stages = settings.serve.pipeline_parallel
     if version < NULL_BLOCK_RESERVED:
         return 1
-    stages = settings.serve.pipeline_parallel
-    wanted = flags.switch("--async-scheduling")
-    can = stages == 1 and not settings.spans_hosts and method != "ngram"
-    return 2 if can and wanted is not False else stages
+    is_async = flags.switch("--async-scheduling") is not False
+    if not is_async or (head and head.is_cpu) or method in _SYNCHRONOUS:
+        return stages
+    return stages + 1
 
 
 def _block_size(model: Architecture, head: HostMemory | None) -> int:

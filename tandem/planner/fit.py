@@ -207,6 +207,6 @@ def _smallest_utilization(
         hundredths = max(hundredths, math.ceil(need))
     for rank in ranks:
         host = memory[rank.host]
-        if hundredths > 100 or host.requested(hundredths / 100) > (host.free or host.total):
+        if host.requested(hundredths / 100) > host.available:
             return None
     return hundredths / 100

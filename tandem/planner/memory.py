@@ -23,6 +23,11 @@ class HostMemory(SpecModel):
     """The GPU's name as nvidia-smi prints it, ``cpu`` for vLLM on CPUs, or None: not known."""
 
     @property
+    def available(self) -> int:
+        """Return what is free, or all when nobody has looked."""
+        return self.total if self.free is None else self.free
+
+    @property
     def is_cpu(self) -> bool:
         """Tell whether vLLM computes on the CPU."""
         return self.device == "cpu"

@@ -146,14 +146,23 @@ def test_another_model_that_drafts_is_named() -> None:
         ("0.19.1", 1, (), 1),
         ("0.32.0", 1, (), 2),
         ("0.32.0", 1, ("--no-async-scheduling",), 1),
-        ("0.32.0", 2, (), 1),
+        ("0.32.0", 2, (), 2),
     ],
 )
-def test_steps_overlap_since_0_32_without_ray(
+def test_steps_overlap_since_0_32(
     version: str, hosts: int, args: tuple[str, ...], steps: int
 ) -> None:
     found = options(version=version, hosts=hosts, args=args)
     assert found.in_flight_tokens == steps * found.max_num_batched_tokens
+
+
+def test_steps_on_cpus_and_of_ngrams_do_not_overlap() -> None:
+    ngram = '--speculative-config={"method":"ngram","num_speculative_tokens":4}'
+    for found in (
+        options(version="0.32.0", device="cpu"),
+        options(version="0.32.0", args=(ngram,)),
+    ):
+        assert found.in_flight_tokens == found.max_num_batched_tokens
 
 
 @pytest.mark.parametrize(
