@@ -37,6 +37,18 @@ KV_TYPE_BYTES = {
 """Bytes of one value in the KV cache; types with scales of their own are not here."""
 
 LATENT_WITH_SCALES = "fp8_ds_mla"
+
+NOT_MODELLED = (
+    "--data-parallel-size",
+    "--prefill-context-parallel-size",
+    "--num-gpu-blocks-override",
+    "--mamba-block-size",
+    "--mamba-cache-mode",
+    "--enable-lora",
+)
+OTHER_WEIGHTS = ("--cpu-offload-gb", "--hf-overrides")
+"""Flags with which the weights are not those that config.json and files say."""
+
 PLAIN_LOADERS = {"auto", "hf", "safetensors", "pt", "npcache", "mistral", "dummy", "sharded_state"}
 _DRAFT_IN_CHECKPOINT = "mtp"
 _SYNCHRONOUS = {"ngram", "medusa", "suffix", "mlp_speculator"}
@@ -81,6 +93,10 @@ class EngineOptions(SpecModel):
     """False with expert parallelism, which deals out whole experts."""
     layer_partition: str | None
     """``VLLM_PP_LAYER_PARTITION``."""
+    not_modelled: tuple[str, ...]
+    """Flags that change the KV cache or the weights in ways that are not modelled."""
+    changes_weights: bool
+    """Whether one of them changes what the weights take."""
 
 
 def engine_options(
@@ -133,7 +149,19 @@ def engine_options(
         splits_vision=flags.text("--mm-encoder-tp-mode") != "data",
         splits_experts=not flags.switch("--enable-expert-parallel"),
         layer_partition=serve.env.get("VLLM_PP_LAYER_PARTITION"),
+        not_modelled=tuple(_set(flags, NOT_MODELLED + _changing_weights(model))),
+        changes_weights=any(_set(flags, _changing_weights(model))),
     )
+
+
+def _set(flags: Flags, names: tuple[str, ...]) -> list[str]:
+    """Return those of the flags that are set to something."""
+    return [name for name in names if flags.switch(name)]
+
+
+def _changing_weights(model: Architecture) -> tuple[str, ...]:
+    """Return the flags that do; naming the checkpoint's own quantization changes nothing."""
+    return OTHER_WEIGHTS if model.quantization else (*OTHER_WEIGHTS, "--quantization")
 
 
 def _batch_defaults(version: Version, head: HostMemory | None, ranks: int) -> tuple[int, int]:

@@ -177,9 +177,9 @@ def _weights_on_stages(
     stages: tuple[tuple[int, int], ...],
     measured: Measured | None,
 ) -> list[int] | None:
-    if measured and measured.weights_bytes is not None:
-        return [measured.weights_bytes] * len(stages)
-    if weights is None:
+    if measured and measured.weights_bytes is not None and len(stages) == 1:
+        return [measured.weights_bytes]
+    if weights is None or options.changes_weights:
         return None
     placement = Placement(
         tensor_parallel=options.tensor_parallel,

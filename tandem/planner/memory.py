@@ -43,7 +43,7 @@ class Measured(SpecModel):
     origin: str
     """Where and when, in words, for the messages."""
     weights_bytes: int | None = None
-    """``Model loading took …``."""
+    """``Model loading took …``; with several stages it differs between ranks and is not used."""
     non_kv_bytes: int | None = None
     """Memory that was asked for less the one left for the KV cache, weights included."""
     kv_budget_bytes: int | None = None

@@ -182,14 +182,11 @@ def _activation(model: Architecture, options: EngineOptions) -> tuple[float, flo
     attention = 4 * model.heads * model.head_dim / ranks
     dense = 3 * (model.dense_width or 0) / ranks
     routed = outputs = 0.0
-    if model.experts:
+    if experts := model.experts:
         split = ranks if options.splits_experts else 1
-        routed = 3 * model.experts.per_token * model.experts.width / split
-        outputs = model.experts.per_token * model.hidden
-    widest = max(
-        attention, dense, routed + 3 * (model.experts.shared_width if model.experts else 0) / ranks
-    )
-    token = VALUE_BYTES * (3 * model.hidden + widest)
+        routed = 3 * experts.per_token * experts.width / split + 3 * experts.shared_width / ranks
+        outputs = experts.per_token * model.hidden
+    token = VALUE_BYTES * (3 * model.hidden + max(attention, dense, routed))
     tokens = options.max_num_batched_tokens
     return tokens * token, tokens * (token + VALUE_BYTES * outputs) * STEP_MARGIN
 

@@ -176,6 +176,7 @@ def test_weights_of_an_unknown_format_have_to_be_declared() -> None:
     [
         ("Qwen3-8B", {"serve.kvCacheDtype": "turboquant_k8v4"}, "of type turboquant_k8v4"),
         ("Qwen3-8B", {"serve.args": ["-sc", '{"method":"eagle3"}']}, "a draft model (eagle3)"),
+        ("Qwen3-8B", {"serve.args": ["--enable-lora"]}, "what --enable-lora changes"),
         (
             "Qwen3.5-27B",
             {"serve.args": ["--disable-hybrid-kv-cache-manager"]},
@@ -195,6 +196,21 @@ def test_weights_alone_can_refuse_what_is_not_modelled() -> None:
     found = weigh("gemma-4-26B-A4B")
     assert found.verdict is Verdict.REFUSED
     assert codes(found) == ["weights-do-not-fit", "not-modelled"]
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict"),
+    [
+        ([], Verdict.REFUSED),
+        (["--cpu-offload-gb", "40"], Verdict.UNKNOWN),
+        (["--quantization", "fp8"], Verdict.UNKNOWN),
+        (["--mamba-block-size", "64"], Verdict.REFUSED),
+    ],
+)
+def test_flags_that_change_the_weights_leave_nothing_to_refuse(
+    words: list[str], verdict: Verdict
+) -> None:
+    assert weigh("Qwen3-32B", changes={"serve.args": words}).verdict is verdict
 
 
 def test_without_a_longest_request_there_is_no_verdict() -> None:

@@ -45,6 +45,8 @@ WORDS = [
     "--language-model-only",
     "--mm-encoder-tp-mode=data",
     "--disable-hybrid-kv-cache-manager",
+    "--cpu-offload-gb=4",
+    "--quantization",
     "--block-size",
     "0",
     "17",
