@@ -46,9 +46,9 @@ def fit(
     heads = [memory[host.name] for host in settings.hosts if host.name in memory]
     options = engine_options(settings, architecture, heads)
     counted = weights or computed_weights(architecture)
-    stages = stage_layers(
-        len(architecture.layers), options.pipeline_parallel, options.layer_partition
-    )
+    layers = len(architecture.layers)
+    # More stages than layers can't be; the gap says so.
+    stages = stage_layers(layers, min(options.pipeline_parallel, layers), options.layer_partition)
     deployment = _Deployment(
         settings,
         architecture,

@@ -157,6 +157,11 @@ def test_a_host_whose_memory_is_not_known_is_named() -> None:
     assert codes(found) == ["not-modelled"]
 
 
+def test_more_stages_than_layers_are_no_plan() -> None:
+    found = weigh(changes={"serve.pipelineParallel": 10**9, "serve.tensorParallel": 1})
+    assert found.not_modelled == "1000000000 stages of 36 layers"
+
+
 def test_ranks_without_a_gpu_are_counted() -> None:
     found = weigh(changes={"serve.tensorParallel": 2})
     assert found.not_modelled == "where 1 of 2 ranks are to run"
