@@ -215,14 +215,18 @@ def _delta_net(text: ConfigKeys, layers: tuple[Layer, ...]) -> DeltaNet | None:
 
 
 def _vision(outer: ConfigKeys, hidden: int) -> VisionTower | None:
+    """Return the tower, or None when its sizes are not all written."""
     vision = outer.inner("vision_config")
     if vision is None:
         return None
+    width = vision.number("hidden_size", "embed_dim", "width")
+    depth = vision.layers("depth", "num_hidden_layers", "layers")
+    if not width or not depth:
+        return None
     patch = vision.number("patch_size", "spatial_patch_size") or 0
     frames = vision.number("temporal_patch_size") or 1
-    width = vision.size("hidden_size", "embed_dim", "width")
     return VisionTower(
-        depth=vision.size("depth", "num_hidden_layers", "layers"),
+        depth=depth,
         hidden=width,
         width=vision.number("intermediate_size") or 4 * width,
         heads=vision.number("num_heads", "num_attention_heads") or None,
@@ -254,4 +258,4 @@ def _has_output_gate(text: ConfigKeys) -> bool:
 
 
 def _mtp_layers(text: ConfigKeys) -> int:
-    return text.number("num_nextn_predict_layers", "mtp_num_hidden_layers") or 0
+    return text.layers("num_nextn_predict_layers", "mtp_num_hidden_layers") or 0

@@ -9,6 +9,7 @@ from tandem.errors import UnreadableConfig
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+MOST_LAYERS = 4096
 LARGEST = 2**40
 """Larger than any number in a real config.json; a larger one is a mistake."""
 
@@ -54,6 +55,16 @@ class ConfigKeys:
             raise self._wrong(name, value, f"a number from 0 to {LARGEST}")
         return float(value)
 
+    def layers(self, *names: str) -> int | None:
+        """Return a number of layers, or None when absent."""
+        count = self.number(*names)
+        if count is not None and count > MOST_LAYERS:
+            name, _ = self._first(names)
+            raise UnreadableConfig(
+                f"{self._place}{name} is {count}, no model has more than {MOST_LAYERS}"
+            )
+        return count
+
     def flag(self, name: str) -> bool:
         """Return whether something is switched on; absent means off."""
         value = self._values.get(name)
@@ -74,6 +85,10 @@ class ConfigKeys:
         if not all(isinstance(value, int) and not isinstance(value, bool) for value in values):
             raise self._wrong(name, values, "a list of whole numbers")
         return tuple(values)
+
+    def is_list(self, name: str) -> bool:
+        """Tell whether a key that goes by two forms holds a list."""
+        return isinstance(self._values.get(name), list)
 
     def texts(self, *names: str) -> tuple[str, ...]:
         """Return a list of texts, empty when absent."""

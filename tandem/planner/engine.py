@@ -37,8 +37,21 @@ KV_TYPE_BYTES = {
 """Bytes of one value in the KV cache; types with scales of their own are not here."""
 
 LATENT_WITH_SCALES = "fp8_ds_mla"
+
+NOT_MODELLED = (
+    "--data-parallel-size",
+    "--prefill-context-parallel-size",
+    "--num-gpu-blocks-override",
+    "--mamba-block-size",
+    "--mamba-cache-mode",
+    "--enable-lora",
+)
+OTHER_WEIGHTS = ("--cpu-offload-gb", "--hf-overrides")
+"""Flags with which the weights are not those that config.json and files say."""
+
 PLAIN_LOADERS = {"auto", "hf", "safetensors", "pt", "npcache", "mistral", "dummy", "sharded_state"}
 _DRAFT_IN_CHECKPOINT = "mtp"
+_SYNCHRONOUS = {"ngram", "medusa", "suffix", "mlp_speculator"}
 
 
 class EngineOptions(SpecModel):
@@ -80,6 +93,10 @@ class EngineOptions(SpecModel):
     """False with expert parallelism, which deals out whole experts."""
     layer_partition: str | None
     """``VLLM_PP_LAYER_PARTITION``."""
+    not_modelled: tuple[str, ...]
+    """Flags that change the KV cache or the weights in ways that are not modelled."""
+    changes_weights: bool
+    """Whether one of them changes what the weights take."""
 
 
 def engine_options(
@@ -114,7 +131,7 @@ def engine_options(
         max_model_len=longest,
         max_num_seqs=seqs,
         max_num_batched_tokens=tokens,
-        in_flight_tokens=tokens * _steps_in_flight(settings, flags, version, method),
+        in_flight_tokens=tokens * _steps_in_flight(settings, flags, version, head, method),
         utilization=serve.gpu_memory_utilization or (0.92 if version >= LARGER_DEFAULTS else 0.9),
         kv_cache_memory=serve.kv_cache_memory,
         block_size=flags.number("--block-size") or _block_size(model, head),
@@ -132,7 +149,19 @@ def engine_options(
         splits_vision=flags.text("--mm-encoder-tp-mode") != "data",
         splits_experts=not flags.switch("--enable-expert-parallel"),
         layer_partition=serve.env.get("VLLM_PP_LAYER_PARTITION"),
+        not_modelled=tuple(_set(flags, NOT_MODELLED + _changing_weights(model))),
+        changes_weights=any(_set(flags, _changing_weights(model))),
     )
+
+
+def _set(flags: Flags, names: tuple[str, ...]) -> list[str]:
+    """Return those of the flags that are set to something."""
+    return [name for name in names if flags.switch(name)]
+
+
+def _changing_weights(model: Architecture) -> tuple[str, ...]:
+    """Return the flags that do; naming the checkpoint's own quantization changes nothing."""
+    return OTHER_WEIGHTS if model.quantization else (*OTHER_WEIGHTS, "--quantization")
 
 
 def _batch_defaults(version: Version, head: HostMemory | None, ranks: int) -> tuple[int, int]:
@@ -156,17 +185,21 @@ def _fitted(tokens: int, seqs: int, longest: int | None, flags: Flags) -> int:
     return min(tokens, seqs * longest)
 
 
-def _steps_in_flight(settings: Settings, flags: Flags, version: Version, method: str) -> int:
-    """Return how many steps overlap (``max_concurrent_batches``, vllm/config/vllm.py, 0.32.0).
+def _steps_in_flight(
+    settings: Settings, flags: Flags, version: Version, head: HostMemory | None, method: str
+) -> int:
+    """Return how many steps may be under way (``max_concurrent_batches``, vllm/config/vllm.py).
 
-    Ray does not support asynchronous scheduling, pipeline parallelism not with it.
+    As many as there are stages, and one more with asynchronous scheduling: 0.32.0 switches it on
+    for GPUs, on Ray too, but not for every kind of speculative decoding.
     """
+    stages = settings.serve.pipeline_parallel
     if version < NULL_BLOCK_RESERVED:
         return 1
-    stages = settings.serve.pipeline_parallel
-    wanted = flags.switch("--async-scheduling")
-    can = stages == 1 and not settings.spans_hosts and method != "ngram"
-    return 2 if can and wanted is not False else stages
+    is_async = flags.switch("--async-scheduling") is not False
+    if not is_async or (head and head.is_cpu) or method in _SYNCHRONOUS:
+        return stages
+    return stages + 1
 
 
 def _block_size(model: Architecture, head: HostMemory | None) -> int:

@@ -18,7 +18,7 @@ from tandem.planner.weights import Placement, Weights, computed_weights, rank_we
 from tandem.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tandem.planner.architecture import Architecture
     from tandem.planner.memory import HostMemory, Measured
@@ -45,14 +45,18 @@ def fit(
     """
     heads = [memory[host.name] for host in settings.hosts if host.name in memory]
     options = engine_options(settings, architecture, heads)
+    counted = weights or computed_weights(architecture)
+    layers = len(architecture.layers)
+    # More stages than layers can't be; the gap says so.
+    stages = stage_layers(layers, min(options.pipeline_parallel, layers), options.layer_partition)
     deployment = _Deployment(
         settings,
         architecture,
         options,
-        weights or computed_weights(architecture),
         memory,
         measured,
-        stage_layers(len(architecture.layers), options.pipeline_parallel, options.layer_partition),
+        stages,
+        _weights_on_stages(architecture, counted, options, stages, measured),
     )
     unknown_cache = cache_gap(architecture, options)
     cache = None if unknown_cache else KvCache(architecture, options, deployment.stages)
@@ -70,7 +74,7 @@ def fit(
     result = Fit(
         verdict=verdict(fits, memory, blocks, is_known=unknown is None),
         not_modelled=unknown,
-        weights=deployment.weights,
+        weights=counted,
         measured=measured.origin if measured else None,
         options=options,
         ranks=fits,
@@ -90,16 +94,17 @@ class _Deployment:
     settings: Settings
     model: Architecture
     options: EngineOptions
-    weights: Weights | None
     memory: Mapping[str, HostMemory]
     measured: Measured | None
     stages: tuple[tuple[int, int], ...]
+    weights: Sequence[int] | None
+    """Bytes on a rank of each stage, or None when not known."""
 
     def rank_fit(self, rank: Rank, cache: KvCache | None) -> RankFit:
         """Return one rank's memory."""
         memory = self.memory[rank.host]
         start, end = self.stages[rank.stage]
-        weights = self._weights_on(rank.stage)
+        weights = self.weights[rank.stage] if self.weights else None
         share = RankShare(
             weights_bytes=weights or 0,
             layers=end - start,
@@ -149,20 +154,6 @@ class _Deployment:
             largest_max_model_len=cache.largest_length(budgets, limit),
         )
 
-    def _weights_on(self, stage: int) -> int | None:
-        if self.measured and self.measured.weights_bytes is not None:
-            return self.measured.weights_bytes
-        if self.weights is None:
-            return None
-        placement = Placement(
-            tensor_parallel=self.options.tensor_parallel,
-            stages=self.stages,
-            loads_mtp=self.options.loads_mtp,
-            loads_vision=self.options.loads_vision,
-            splits_vision=self.options.splits_vision,
-        )
-        return rank_weights(self.model, self.weights, placement)[stage]
-
     def _known_budget(self, host: str, requested: int) -> tuple[BudgetOrigin, int | None]:
         """Return a budget for which nothing has to be assumed, or None."""
         measured = self.measured
@@ -177,6 +168,27 @@ class _Deployment:
         if measured and measured.non_kv_bytes is not None:
             return BudgetOrigin.LOGGED, requested - measured.non_kv_bytes
         return BudgetOrigin.WEIGHED, None
+
+
+def _weights_on_stages(
+    model: Architecture,
+    weights: Weights | None,
+    options: EngineOptions,
+    stages: tuple[tuple[int, int], ...],
+    measured: Measured | None,
+) -> list[int] | None:
+    if measured and measured.weights_bytes is not None and len(stages) == 1:
+        return [measured.weights_bytes]
+    if weights is None or options.changes_weights:
+        return None
+    placement = Placement(
+        tensor_parallel=options.tensor_parallel,
+        stages=stages,
+        loads_mtp=options.loads_mtp,
+        loads_vision=options.loads_vision,
+        splits_vision=options.splits_vision,
+    )
+    return rank_weights(model, weights, placement)
 
 
 def _smallest_utilization(
@@ -195,6 +207,6 @@ def _smallest_utilization(
         hundredths = max(hundredths, math.ceil(need))
     for rank in ranks:
         host = memory[rank.host]
-        if hundredths > 100 or host.requested(hundredths / 100) > (host.free or host.total):
+        if host.requested(hundredths / 100) > host.available:
             return None
     return hundredths / 100

@@ -61,17 +61,17 @@ def _start(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:
     for rank in fit.a_rank_of_each_host:
         host = memory[rank.host]
         weighed = checks.start(rank, host)
-        if weighed is Verdict.FITS or host.free is None:
+        if weighed is Verdict.FITS:
             continue
         message = (
             f"{rank.host}: vLLM asks for {fit.options.utilization:g} x {gib(host.total)} = "
-            f"{gib(rank.requested_bytes)}, {gib(host.free)} are free"
+            f"{gib(rank.requested_bytes)}, {gib(host.available)} are free"
         )
         if weighed is Verdict.REFUSED:
-            most = math.floor(100 * host.free / host.total) / 100
+            most = math.floor(100 * host.available / host.total) / 100
             yield error("utilization-above-free", UTILIZATION, message, _at_most(most))
         else:
-            most = math.floor(100 * (host.free - rank.reserve.before) / host.total) / 100
+            most = math.floor(100 * (host.available - rank.reserve.before) / host.total) / 100
             message += f", {gib(rank.reserve.before)} less when CUDA and NCCL have started"
             yield warning("utilization-above-free", UTILIZATION, message, _at_most(most))
 
@@ -109,7 +109,7 @@ def _set_kv(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:
         weighed = checks.space(rank, host)
         if weighed is Verdict.FITS:
             continue
-        whole = host.total if host.free is None else host.free
+        whole = host.available
         held = rank.weights_bytes or 0
         message = (
             f"{rank.host}: {gib(held)} of weights and a KV cache of "

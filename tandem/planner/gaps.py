@@ -26,6 +26,10 @@ def cache_gap(model: Architecture, options: EngineOptions) -> str | None:
         return f"the weights and caches of a draft model ({options.draft_model})"
     if model.is_hybrid and not options.saves_windows:
         return "delta nets without the hybrid KV cache manager"
+    if options.pipeline_parallel > len(model.layers):
+        return f"{options.pipeline_parallel} stages of {len(model.layers)} layers"
+    if options.not_modelled:
+        return f"what {' and '.join(options.not_modelled)} changes"
     if options.max_model_len is None:
         return "how long a request may be: set serve.maxModelLen"
     return None

@@ -11,8 +11,6 @@ from tandem.planner.specs import SpecModel
 if TYPE_CHECKING:
     from tandem.planner.config_keys import ConfigKeys
 
-MOST_LAYERS = 4096
-
 
 class LayerKind(StrEnum):
     """What a layer keeps of a request."""
@@ -41,11 +39,9 @@ def read_layers(text: ConfigKeys) -> tuple[Layer, ...]:
 
     Raises UnreadableConfig.
     """
-    count = text.size("num_hidden_layers")
-    if count > MOST_LAYERS:
-        raise UnreadableConfig(
-            f"num_hidden_layers is {count}, no model has more than {MOST_LAYERS}"
-        )
+    count = text.layers("num_hidden_layers")
+    if not count:
+        raise UnreadableConfig("num_hidden_layers is missing or 0")
     kinds = _kinds(text, count)
     with_experts = _with_experts(text, count)
     return tuple(
@@ -121,6 +117,8 @@ def _with_experts(text: ConfigKeys, count: int) -> set[int]:
     """
     if not text.number("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts"):
         return set()
+    if text.is_list("moe_layer_freq"):  # one number a layer, 0 where it is dense
+        return {index for index, has in enumerate(text.numbers("moe_layer_freq")) if has}
     dense = {*range(min(text.number("first_k_dense_replace") or 0, count))}
     dense |= {*text.numbers("mlp_only_layers")}
     every = text.number("decoder_sparse_step", "interleave_moe_layer_step") or 1

@@ -37,11 +37,15 @@ STEP_MARGIN = 1.3
 SAMPLER_COPIES = (1.5, 8.5)
 GRAPH_BYTES_A_LAYER = (7 * MIB, 85 * MIB)
 IMAGE_TOKENS = 16384
-MARLIN_GROWTH = 0.086
+MARLIN_GROWTH = {
+    "mxfp4": (0.086, "gpt-oss-120b on H100: 65.97 GiB for 60.77, vllm#23278"),
+    "modelopt": (0.36, "100.6 GiB for 74.0 on GB10, eugr#388"),
+    "modelopt-fp4": (0.36, "100.6 GiB for 74.0 on GB10, eugr#388"),
+}
 FAST_LOADER = (4.4 * GIB, 4.6 * GIB)
 UNIFIED = 4 * GIB
-NATIVE_FOUR_BITS = ("b100", "b200", "b300", "gb10", "gb200", "gb300", "rtx 50", "rtx pro 6000")
-"""Names of GPUs that multiply 4-bit floats themselves (Blackwell)."""
+NATIVE_FOUR_BITS = ("b200", "b300", "rtx 50", "rtx pro")
+"""Parts of the names of GPUs that multiply 4-bit floats themselves (Blackwell)."""
 
 
 class ReservePart(SpecModel):
@@ -178,14 +182,11 @@ def _activation(model: Architecture, options: EngineOptions) -> tuple[float, flo
     attention = 4 * model.heads * model.head_dim / ranks
     dense = 3 * (model.dense_width or 0) / ranks
     routed = outputs = 0.0
-    if model.experts:
+    if experts := model.experts:
         split = ranks if options.splits_experts else 1
-        routed = 3 * model.experts.per_token * model.experts.width / split
-        outputs = model.experts.per_token * model.hidden
-    widest = max(
-        attention, dense, routed + 3 * (model.experts.shared_width if model.experts else 0) / ranks
-    )
-    token = VALUE_BYTES * (3 * model.hidden + widest)
+        routed = 3 * experts.per_token * experts.width / split + 3 * experts.shared_width / ranks
+        outputs = experts.per_token * model.hidden
+    token = VALUE_BYTES * (3 * model.hidden + max(attention, dense, routed))
     tokens = options.max_num_batched_tokens
     return tokens * token, tokens * (token + VALUE_BYTES * outputs) * STEP_MARGIN
 
@@ -209,16 +210,17 @@ def _vision(model: Architecture, options: EngineOptions) -> tuple[float, float]:
 
 
 def _repacking(model: Architecture, memory: HostMemory, share: RankShare) -> Iterator[ReservePart]:
-    """Yield what 4-bit floats grow by where the GPU does not multiply them (Marlin)."""
+    """Yield what 4-bit floats grow by where Marlin multiplies them instead of the GPU."""
     quantization, device = model.quantization, (memory.device or "").lower()
-    if quantization is None or quantization.bits != 4:
+    if quantization is None or quantization.method not in MARLIN_GROWTH:
         return
-    is_float = quantization.method in {"mxfp4", "modelopt", "modelopt-fp4"}
-    if not is_float or any(name in device for name in NATIVE_FOUR_BITS):
+    if quantization.bits != 4 or any(name in device for name in NATIVE_FOUR_BITS):
         return
-    growth = share.weights_bytes * MARLIN_GROWTH
-    source = "gpt-oss-120b on H100: 65.97 GiB for 60.77, vllm#23278"
-    yield _part("repacked weights", growth if device else 0, growth, source)
+    growth, source = MARLIN_GROWTH[quantization.method]
+    high = share.weights_bytes * growth
+    # GB10 has the instructions, but not every version of vLLM uses them.
+    is_certain = device and "gb10" not in device
+    yield _part("repacked weights", high if is_certain else 0, high, source)
 
 
 def _graphs(

@@ -53,8 +53,8 @@ def space(rank: RankFit, memory: HostMemory) -> Verdict:
     if not is_set or memory.is_cpu or rank.weights_bytes is None:
         return Verdict.FITS
     held = rank.weights_bytes + rank.kv_budget_high
-    whole = memory.total if memory.free is None else memory.free
-    return _between(held, whole - rank.reserve.high, whole - rank.reserve.low)
+    least, most = rank.reserve.low, rank.reserve.high
+    return _between(held, memory.available - most, memory.available - least)
 
 
 def requests(

@@ -137,6 +137,15 @@ def test_what_is_not_modelled_is_said(changes: dict[str, Any], words: str) -> No
     assert read_architecture({**LEAST, **changes}).not_modelled == words
 
 
+def test_experts_may_be_listed_layer_by_layer() -> None:
+    listed = {**LEAST, "moe_layer_freq": [0, 1], "num_experts": 4, "moe_intermediate_size": 8}
+    assert [layer.has_experts for layer in read_architecture(listed).layers] == [False, True]
+
+
+def test_a_tower_whose_sizes_are_not_written_is_left_out() -> None:
+    assert read_architecture({**LEAST, "vision_config": {"model_type": "x"}}).vision is None
+
+
 def test_gemma_4_is_not_modelled() -> None:
     assert architecture("gemma-4-26B-A4B").not_modelled is not None
 
@@ -151,6 +160,10 @@ UNREADABLE: dict[str, tuple[dict[str, Any], str]] = {
     "too few layer types": (
         {"layer_types": ["full_attention"]},
         "layer_types names 1 of 2 layers",
+    ),
+    "more draft layers than any model": (
+        {"num_nextn_predict_layers": 10**9},
+        "num_nextn_predict_layers is 1000000000, no model has more than 4096",
     ),
     "more layers than any model": (
         {"num_hidden_layers": 10**9},

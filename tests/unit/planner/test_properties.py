@@ -68,7 +68,7 @@ def _model(chance: random.Random) -> Architecture:
     text = found.get("text_config", found)
     sizes = [key for key, value in text.items() if type(value) is int and value > 0]
     for key in chance.sample(sizes, 3):
-        if key != "num_hidden_layers":
+        if "layers" not in key:
             text[key] = chance.choice([1, 2, 3, 5, 24, 100, 128, 10**6])
     if chance.random() < 0.5:
         found["quantization_config"] = {
