@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 TARGET = Path(__file__).parents[1] / "tandem/planner/vllm_names.json"
 
@@ -67,17 +68,17 @@ def _change(before: set[str], now: set[str]) -> dict[str, list[str]]:
     return {"added": sorted(now - before), "gone": sorted(before - now)}
 
 
-def write(releases: list[Path]) -> None:
-    """Write what each release adds to the one before and takes away from it."""
+def steps(releases: list[Path]) -> list[dict[str, Any]]:
+    """Return what each release adds to the one before and takes away from it."""
     known: dict[str, set[str]] = {"flags": set(), **{kind: set() for kind in _REGISTRIES}}
-    steps = []
+    found: list[dict[str, Any]] = []
     for release in releases:
         now = names(release)
-        step = {kind: _change(known[kind], now[kind]) for kind in known}
-        steps.append({"release": release.name.removeprefix("vllm-"), **step})
+        changes = {kind: _change(known[kind], now[kind]) for kind in known}
+        found.append({"release": release.name.removeprefix("vllm-"), **changes})
         known = now
-    TARGET.write_text(json.dumps(steps, indent=1) + "\n")
+    return found
 
 
 if __name__ == "__main__":
-    write([Path(word) for word in sys.argv[1:]])
+    TARGET.write_text(json.dumps(steps([Path(word) for word in sys.argv[1:]]), indent=1) + "\n")

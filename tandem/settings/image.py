@@ -20,7 +20,8 @@ class ImageSettings(SettingsModel):
     """What starts the server: ``vllm serve``, the image's own entrypoint, or a list of words."""
 
     vllm: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?[\w.+-]*$")] | None = None
-    """Version of vLLM in the image, e.g. ``"0.19.1"``; rules that depend on it follow it."""
+    """Version of vLLM in the image, e.g. ``"0.19.1"``, which rules follow that depend on it; that of
+    the tag when absent and the image is vLLM's own."""
 
     @property
     def repository(self) -> str:

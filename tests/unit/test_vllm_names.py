@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tools.vllm_names import names
+from tools.vllm_names import names, steps
 
 FILES = {
     "engine/arg_utils.py": """
@@ -42,12 +42,17 @@ _REASONING_PARSERS_TO_REGISTER = {"qwen3": ("a", "B"), "kimi_k2": ("c", "D")}
 }
 
 
-def test_names_of_a_release(tmp_path: Path) -> None:
-    for name, text in FILES.items():
-        path = tmp_path / "vllm" / name
+def release(folder: Path, changes: dict[str, str] | None = None) -> Path:
+    """Write a release with some of its files changed."""
+    for name, text in (FILES | (changes or {})).items():
+        path = folder / "vllm" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    assert names(tmp_path) == {
+    return folder
+
+
+def test_names_of_a_release(tmp_path: Path) -> None:
+    assert names(release(tmp_path)) == {
         "flags": {
             "--dtype",
             "--quantization",
@@ -60,3 +65,14 @@ def test_names_of_a_release(tmp_path: Path) -> None:
         "toolParsers": {"hermes", "internlm", "intern"},
         "reasoningParsers": {"qwen3", "kimi_k2"},
     }
+
+
+def test_steps_say_what_came_and_what_went(tmp_path: Path) -> None:
+    text = '_REASONING_PARSERS_TO_REGISTER = {"qwen3": ("a", "B"), "glm45": ("c", "D")}'
+    older = release(tmp_path / "vllm-0.1.0")
+    newer = release(tmp_path / "0.2.0", {"reasoning/__init__.py": text})
+    first, second = steps([older, newer])
+    assert (first["release"], second["release"]) == ("0.1.0", "0.2.0")
+    assert first["toolParsers"] == {"added": ["hermes", "intern", "internlm"], "gone": []}
+    assert second["toolParsers"] == {"added": [], "gone": []}
+    assert second["reasoningParsers"] == {"added": ["glm45"], "gone": ["kimi_k2"]}
