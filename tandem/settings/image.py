@@ -20,7 +20,7 @@ class ImageSettings(SettingsModel):
     """What starts the server: ``vllm serve``, the image's own entrypoint, or a list of words."""
 
     vllm: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?[\w.+-]*$")] | None = None
-    """Version of vLLM in the image, e.g. ``"0.19.1"``, which rules follow that depend on it; that of
+    """Version of vLLM in the image, e.g. ``"0.19.1"``, for the rules that depend on it; read from
     the tag when absent and the image is vLLM's own."""
 
     @property
