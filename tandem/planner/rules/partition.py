@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 PARTITION = "VLLM_PP_LAYER_PARTITION"
 """The variable that gives the layers of each stage, e.g. ``16,32``."""
 
-
 _MANY = 16
 """Stages above which an example would be too long to read."""
 
@@ -38,13 +37,14 @@ def stages(settings: Settings, model: Architecture) -> Iterator[Finding]:
 def partition(settings: Settings, model: Architecture) -> Iterator[Finding]:
     """VLLM_PP_LAYER_PARTITION has a number for each stage, and they add up to the layers.
 
-    Source: ``get_pp_indices``, vllm/distributed/utils.py, 0.11.2 to 0.32.0.
+    Source: ``get_pp_indices``, vllm/distributed/utils.py, 0.11.2 to 0.32.0, which reads it with
+    one stage too.
     """
     pipeline, layers = settings.serve.pipeline_parallel, len(model.layers)
-    if not 1 < pipeline <= layers:
+    if pipeline > layers:
         return
-    fix = f"write {pipeline} numbers with the sum {layers}"
-    if pipeline <= _MANY:
+    fix = f"write {pipeline} numbers with the sum {layers}" if pipeline > 1 else "remove it"
+    if 1 < pipeline <= _MANY:
         fix += f", e.g. {','.join(map(str, split_layers(layers, pipeline)))}"
     for path, text in _declared(settings):
         numbers = _numbers(text)
