@@ -1,6 +1,6 @@
 """What the user declares: the keys of a stack file, checked one by one, without any I/O."""
 
-from tandem.settings.hosts import HostSettings
+from tandem.settings.hosts import HostSettings, MemorySettings
 from tandem.settings.image import ImageSettings
 from tandem.settings.load import load_settings
 from tandem.settings.model import ModelSettings, ModelSource
@@ -10,6 +10,7 @@ from tandem.settings.stack import Settings
 __all__ = [
     "HostSettings",
     "ImageSettings",
+    "MemorySettings",
     "ModelSettings",
     "ModelSource",
     "RaySettings",

@@ -24,6 +24,7 @@ _FORMS: dict[str | int, str] = {
     "name": "write lower-case letters, digits and dashes",
     "path": "write an absolute path without colon and comma",
     "interface": "write the name that `ip address` shows, e.g. enp1s0f0np0",
+    "vllm": 'write a version in quotes, e.g. "0.19.1"',
     "reference": "write registry/repository:tag@sha256:…",
 }
 """What a key with a pattern wants, in words."""

@@ -41,6 +41,8 @@ class Settings(SettingsModel):
     """Give containers /dev/infiniband, IPC_LOCK and unlimited locked memory."""
     shm_size: Bytes = 10 * GIB
     """Size limit of each container's /dev/shm; only what is used takes memory."""
+    planner: Literal["enforce", "warn"] = "enforce"
+    """What it means when the memory does not fit: an error, or only a warning."""
     survey: Switch = True
     """Look at the hosts before each preview and up."""
 

@@ -177,6 +177,7 @@ def test_what_is_declared_reaches_vllm_and_what_is_not_is_left_to_it() -> None:
         "model.servedName": "short",
         "serve.maxModelLen": 512,
         "serve.kvCacheDtype": "fp8",
+        "serve.kvCacheMemory": "2GiB",
         "serve.listen": "0.0.0.0",
         "serve.args": ["--seed", "1"],
     }
@@ -191,6 +192,7 @@ def test_what_is_declared_reaches_vllm_and_what_is_not_is_left_to_it() -> None:
         "--distributed-executor-backend": "ray",
         "--max-model-len": "512",
         "--kv-cache-dtype": "fp8",
+        "--kv-cache-memory-bytes": "2147483648",
     }
     assert command[-2:] == ("--seed", "1")
 

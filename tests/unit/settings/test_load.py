@@ -128,6 +128,24 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"backend": "gloo"},
         "tandem:backend: \"gloo\" can't be used here; it should be 'ray' [bad-value]",
     ),
+    "a version that YAML reads as a number": (
+        {"image.vllm": 0.20},
+        "tandem:image.vllm: 0.2 can't be used here; input should be a valid string [bad-value]",
+    ),
+    "a version in words": (
+        {"image.vllm": "latest"},
+        'tandem:image.vllm: "latest" can\'t be used here; '
+        'write a version in quotes, e.g. "0.19.1" [bad-value]',
+    ),
+    "memory without a total": (
+        {"hosts.0.memory": {"unified": True}},
+        "tandem:hosts[0].memory.total: this key is missing; add it to the stack file [missing-key]",
+    ),
+    "a planner that decides alone": (
+        {"planner": "off"},
+        'tandem:planner: "off" can\'t be used here; '
+        "input should be 'enforce' or 'warn' [bad-value]",
+    ),
     "neither on nor off": (
         {"survey": "maybe"},
         'tandem:survey: "maybe" can\'t be used here; it should be a valid boolean [bad-value]',
@@ -201,6 +219,26 @@ def test_rdma_is_read_from_text(text: str, value: bool) -> None:
 def test_sizes_and_durations_are_read_with_their_units() -> None:
     read = settings(1, {"shmSize": "2GiB", "serve.readyTimeout": "1h30m", "ray.joinTimeout": 90})
     assert (read.shm_size, read.serve.ready_timeout, read.ray.join_timeout) == (2 * GIB, 5400, 90)
+
+
+def test_what_planning_needs_may_be_declared() -> None:
+    read = settings(
+        1,
+        {
+            "hosts.0.memory": {"total": "119.7GiB", "unified": True},
+            "image.vllm": "0.19.1",
+            "model.config": "config.json",
+            "model.weights": "118.4GiB",
+            "serve.kvCacheMemory": "8GiB",
+            "planner": "warn",
+        },
+    )
+    memory = read.head.memory
+    assert memory is not None
+    assert (memory.total, memory.unified) == (round(119.7 * GIB), True)
+    assert (read.image.vllm, read.planner) == ("0.19.1", "warn")
+    assert (read.model.config, read.model.weights) == ("config.json", round(118.4 * GIB))
+    assert read.serve.kv_cache_memory == 8 * GIB
 
 
 def test_keys_of_other_namespaces_are_left_alone() -> None:
