@@ -14,6 +14,7 @@ HEAD = "tandem-e2e-lab-1-ray-head"
 WORKER = "tandem-e2e-lab-2-ray-worker"
 SERVER = "tandem-e2e-lab-1-server"
 NAMES = (HEAD, WORKER, SERVER)
+OURS = "docker ps -aq --filter label=dev.tandem.stack=e2e"
 BOOT_SECONDS = 420
 """How long the server may be away after a power cut: about four starts of it here."""
 
@@ -63,14 +64,14 @@ def test_a_server_that_cannot_start_fails_the_up_with_its_log_and_the_next_up_to
 def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts: Lab) -> None:
     # Other destinations, so all that is there goes first: a user of the group docker; a jump host
     # and another port.
-    before = [host.ssh("docker ps -aq").stdout.split() for host in hosts.hosts]
+    before = [host.ssh(OURS).stdout.split() for host in hosts.hosts]
     assert all(before)
     stack.change("hosts.0.ssh", "lab-1-tandem")
     stack.change("hosts.1.ssh", "lab-2-jump")
     done = stack.up()
     assert done.code == 0, done.text
     for host, ids in zip(hosts.hosts, before, strict=True):
-        assert not set(ids) & set(host.ssh("docker ps -aq").stdout.split())
+        assert not set(ids) & set(host.ssh(OURS).stdout.split())
     outputs = stack.outputs()
     assert outputs["endpoint"] == "http://10.77.0.1:8000/v1"
     assert outputs["servedName"] == "tiny-qwen3"
@@ -177,7 +178,7 @@ def test_destroy_leaves_nothing_but_another_stack_which_still_answers(
     done = stack.pulumi("destroy", "--yes", "--skip-preview")
     assert done.code == 0, done.text
     for host in hosts.hosts:
-        assert host.ssh("docker ps -aq --filter label=dev.tandem.stack=e2e").stdout == ""
+        assert host.ssh(OURS).stdout == ""
         assert host.ssh("docker volume ls -q --filter name=tandem-e2e").stdout == ""
         assert host.ssh("test -f /srv/models/tiny-qwen3/config.json").returncode == 0
     assert hosts.processes(hosts.hosts[1]) == []
