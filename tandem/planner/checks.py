@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tandem.survey.facts import Facts, HostFacts, ImageFacts
 
 
-def check_facts(settings: Settings, facts: Facts | None) -> list[Finding]:
-    """Return the findings of settings against facts, or what has to be declared without facts."""
-    if facts is None:
-        return list(_undeclared(settings))
+def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
+    """Return the findings of settings against what was seen; none when nobody looked."""
+    if not facts.hosts:
+        return []
     findings: list[Finding] = []
     for index, (host, seen) in enumerate(zip(settings.hosts, facts.hosts, strict=True)):
         findings += _host(settings, host, seen, f"tandem:hosts[{index}]")
@@ -25,8 +25,10 @@ def check_facts(settings: Settings, facts: Facts | None) -> list[Finding]:
     return findings
 
 
-def _undeclared(settings: Settings) -> Iterator[Finding]:
-    """Without a survey, nothing but the stack file can name the interface and the digest."""
+def check_unseen(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    """Yield what the stack file has to say to be deployed when nobody looked at the hosts."""
+    if facts.hosts:
+        return
     for index, host in enumerate(settings.hosts):
         if host.interface is None and settings.spans_hosts:
             yield error(

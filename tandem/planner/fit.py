@@ -122,6 +122,7 @@ class _Deployment:
             rank=rank.rank,
             host=rank.host,
             stage=rank.stage,
+            total_bytes=memory.total,
             requested_bytes=requested,
             weights_bytes=weights,
             reserve=held,

@@ -41,6 +41,8 @@ class RankFit(SpecModel):
     rank: int
     host: str
     stage: int
+    total_bytes: int
+    """The GPU's memory, or the host's where it is unified."""
     requested_bytes: int
     """What vLLM asks for: total memory x utilization."""
     weights_bytes: int | None

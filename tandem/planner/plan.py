@@ -8,10 +8,10 @@ from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
 from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched
 from tandem.planner.arguments import expects_reasoning, listen_address
-from tandem.planner.checks import check_facts
+from tandem.planner.assess import assess
+from tandem.planner.checks import check_unseen
 from tandem.planner.containers import Containers
-from tandem.planner.layout import layout
-from tandem.planner.rules import check
+from tandem.planner.fit_result import Fit
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
 from tandem.ssh import SshTarget
 
@@ -48,6 +48,8 @@ class Plan(SpecModel):
     stack: str
     findings: tuple[Finding, ...]
     ranks: tuple[Rank, ...]
+    fit: Fit | None
+    """How the memory is shared out; None when the model's config.json is not known."""
     hosts: tuple[HostPlan, ...]
     """The first one is the head."""
     ray: RayPlan | None
@@ -71,13 +73,13 @@ class Plan(SpecModel):
         return (*ray, *workers, self.server)
 
 
-def make_plan(settings: Settings, facts: Facts | None, stack: str) -> Plan:
+def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
     """Decide everything about a deployment.
 
     Raises RefusedPlan with the errors among the findings when it can't work.
     """
-    findings = [*check(settings), *check_facts(settings, facts)]
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    assessment = assess(settings, facts)
+    errors = (*assessment.errors, *check_unseen(settings, facts))
     if errors:
         raise RefusedPlan(errors)
     containers = Containers(settings, stack, _interfaces(settings, facts))
@@ -87,8 +89,9 @@ def make_plan(settings: Settings, facts: Facts | None, stack: str) -> Plan:
     ray = _ray(settings, containers, hosts) if settings.spans_hosts else None
     return Plan(
         stack=stack,
-        findings=tuple(findings),
-        ranks=layout(settings),
+        findings=assessment.findings,
+        ranks=assessment.ranks,
+        fit=assessment.fit,
         hosts=hosts,
         ray=ray,
         server=server,
@@ -145,13 +148,13 @@ def _url(settings: Settings) -> str:
     return f"http://{host}:{settings.serve.port}"
 
 
-def _interfaces(settings: Settings, facts: Facts | None) -> dict[str, str | None]:
-    found = {host.name: host.interfaces for host in facts.hosts} if facts else {}
+def _interfaces(settings: Settings, facts: Facts) -> dict[str, str | None]:
+    found = {host.name: host.interfaces for host in facts.hosts}
     return {
         host.name: host.interface or found.get(host.name, {}).get(str(host.address))
         for host in settings.hosts
     }
 
 
-def _digest(settings: Settings, facts: Facts | None) -> str | None:
-    return settings.image.digest or (facts.image.digest if facts else None)
+def _digest(settings: Settings, facts: Facts) -> str | None:
+    return settings.image.digest or facts.image.digest

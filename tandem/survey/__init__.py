@@ -1,6 +1,15 @@
 """A read-only look at the hosts over SSH: what is there."""
 
-from tandem.survey.facts import Facts, HostFacts, ImageFacts
-from tandem.survey.look import survey
+from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
+from tandem.survey.look import STACKS, survey
+from tandem.survey.model import declared_model
 
-__all__ = ["Facts", "HostFacts", "ImageFacts", "survey"]
+__all__ = [
+    "STACKS",
+    "Facts",
+    "HostFacts",
+    "ImageFacts",
+    "ModelFacts",
+    "declared_model",
+    "survey",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -34,8 +36,20 @@ class ImageFacts(_FactsModel):
     """Why the digest is not known, in Docker's words."""
 
 
-class Facts(_FactsModel):
-    """All hosts and the image."""
+class ModelFacts(_FactsModel):
+    """What the model's own files say."""
 
-    hosts: tuple[HostFacts, ...]
-    image: ImageFacts
+    config: dict[str, Any]
+    """Its ``config.json``."""
+    weights_bytes: int | None = None
+    """Bytes of all tensors by the headers of the safetensors files, or None: not read."""
+
+
+class Facts(_FactsModel):
+    """All hosts, the image and the model."""
+
+    hosts: tuple[HostFacts, ...] = ()
+    """Empty when nobody looked at them."""
+    image: ImageFacts = ImageFacts()
+    model: ModelFacts | None = None
+    """None when nobody has read a config.json."""

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tandem.findings import Severity
-from tandem.planner.checks import check_facts
-from tandem.survey.facts import ImageFacts
+from tandem.planner.checks import check_facts, check_unseen
+from tandem.survey.facts import Facts, ImageFacts
 from tests.builders import DIGEST, facts, settings
 
 TAG = {"image.reference": "registry.example/vllm:1"}
@@ -149,14 +149,14 @@ def test_an_image_that_the_registry_does_not_show(
 
 def test_without_a_survey_several_hosts_have_to_name_their_interfaces() -> None:
     declared = settings(2, {"hosts.0.interface": "eth0"})
-    (finding,) = check_facts(declared, None)
+    (finding,) = check_unseen(declared, Facts())
     assert (finding.code, finding.path) == ("interface-unknown", "tandem:hosts[1].interface")
 
 
 def test_without_a_survey_the_digest_has_to_be_declared() -> None:
-    (finding,) = check_facts(settings(1, TAG), None)
+    (finding,) = check_unseen(settings(1, TAG), Facts())
     assert finding.code == "digest-unknown"
 
 
 def test_without_a_survey_one_pinned_host_is_fine() -> None:
-    assert check_facts(settings(1), None) == []
+    assert list(check_unseen(settings(1), Facts())) == []

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from tandem.errors import RefusedPlan
 from tandem.planner import make_plan
 from tandem.planner.plan import RayPlan
+from tandem.survey.facts import Facts
 from tests.builders import DIGEST, facts, plan, settings
 
 
@@ -85,7 +86,7 @@ def test_a_tag_becomes_its_digest_on_every_host() -> None:
 
 def test_without_a_survey_the_declared_digest_and_interfaces_are_used() -> None:
     declared = settings(2, {"hosts.0.interface": "e0", "hosts.1.interface": "e1"})
-    made = make_plan(declared, None, "test")
+    made = make_plan(declared, Facts(), "test")
     assert [host.image for host in made.hosts] == [f"registry.example/vllm@{DIGEST}"] * 2
     assert made.server.env["NCCL_SOCKET_IFNAME"] == "e0"
 

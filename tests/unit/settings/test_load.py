@@ -130,7 +130,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a version that YAML reads as a number": (
         {"image.vllm": 0.20},
-        "tandem:image.vllm: 0.2 can't be used here; input should be a valid string [bad-value]",
+        "tandem:image.vllm: 0.2 can't be used here; it should be a valid string [bad-value]",
     ),
     "a version in words": (
         {"image.vllm": "latest"},
@@ -143,8 +143,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a planner that decides alone": (
         {"planner": "off"},
-        'tandem:planner: "off" can\'t be used here; '
-        "input should be 'enforce' or 'warn' [bad-value]",
+        "tandem:planner: \"off\" can't be used here; it should be 'enforce' or 'warn' [bad-value]",
     ),
     "neither on nor off": (
         {"survey": "maybe"},
