@@ -9,12 +9,13 @@ from tandem.cli.plan_table import table
 from tandem.cli.stack_file import read_stack_file
 from tandem.planner.assess import assess
 from tandem.planner.summary import summary
-from tandem.survey import Facts, declared_model, survey
+from tandem.survey import files, survey
 
 if TYPE_CHECKING:
     import argparse
 
     from tandem.cli.stack_file import StackFile
+    from tandem.survey import Facts
 
 NAME = "plan"
 
@@ -46,5 +47,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _facts(stack: StackFile, *, offline: bool) -> Facts:
     if offline:
-        return Facts(model=declared_model(stack.settings, stack.folder))
+        return files(stack.settings, stack.folder)
     return survey(stack.settings, stack.name, stack.folder)

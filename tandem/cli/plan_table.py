@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.planner.releases import spoken
-from tandem.units import GIB, gib
+from tandem.planner.summary import size_range
+from tandem.units import gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,13 +39,9 @@ def _ranks(fit: Fit) -> Iterator[str]:
     yield row.format("rank", "host", "stage", "weights", "reserve", "left for KV cache")
     for rank in fit.ranks:
         weights = gib(rank.weights_bytes) if rank.weights_bytes is not None else "not known"
-        reserve = _range(rank.reserve.low, rank.reserve.high)
-        left = _range(rank.kv_budget_low, rank.kv_budget_high)
+        reserve = size_range(rank.reserve.low, rank.reserve.high)
+        left = size_range(rank.kv_budget_low, rank.kv_budget_high)
         yield row.format(rank.rank, rank.host, rank.stage, weights, reserve, left)
-
-
-def _range(low: int, high: int) -> str:
-    return gib(low) if low == high else f"{low / GIB:.2f} - {gib(high)}"
 
 
 def _bars(stack: StackFile, fit: Fit) -> Iterator[str]:

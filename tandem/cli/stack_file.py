@@ -11,8 +11,7 @@ import yaml
 
 from tandem.errors import InvalidStack
 from tandem.findings import error
-from tandem.settings import Settings, load_settings
-from tandem.survey import STACKS
+from tandem.settings import STACKS, Settings, load_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tandem.errors import UnreadableConfig
 from tandem.findings import Finding, Severity, warning
@@ -14,9 +14,13 @@ from tandem.planner.host_memory import host_memory
 from tandem.planner.layout import layout
 from tandem.planner.rules import check, check_architecture
 from tandem.planner.specs import Rank, SpecModel
+from tandem.planner.starts import measured, start_of
 from tandem.planner.weights import Weights, declared_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tandem.planner.memory import HostMemory, Measured
     from tandem.settings import Settings
     from tandem.survey.facts import Facts, ModelFacts
 
@@ -29,6 +33,8 @@ class Assessment(SpecModel):
     ranks: tuple[Rank, ...]
     fit: Fit | None
     """None when the model's config.json is not known."""
+    start: dict[str, Any] | None
+    """What tells this start from others; None when that is not known."""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -46,22 +52,30 @@ class Assessment(SpecModel):
 def assess(settings: Settings, facts: Facts) -> Assessment:
     """Weigh settings against what is known of hosts, image and model. Nothing is raised."""
     ranks = layout(settings)
-    of_model, weighed = _weigh(settings, facts, ranks)
+    memory = host_memory(settings, facts)
+    start = start_of(settings, image_digest(settings, facts), memory)
+    earlier = measured(start, facts.starts)
+    of_model, weighed = _weigh(settings, facts.model, ranks, memory, earlier)
     findings = [*check(settings), *check_facts(settings, facts), *of_model]
     return Assessment(
         findings=tuple(sorted(findings, key=lambda finding: finding.severity)),
         ranks=ranks,
         fit=weighed,
+        start=start,
     )
 
 
 def _weigh(
-    settings: Settings, facts: Facts, ranks: tuple[Rank, ...]
+    settings: Settings,
+    known: ModelFacts | None,
+    ranks: tuple[Rank, ...],
+    memory: Mapping[str, HostMemory],
+    earlier: Measured | None,
 ) -> tuple[list[Finding], Fit | None]:
-    if facts.model is None:
+    if known is None:
         return [], None
     try:
-        model = read_architecture(facts.model.config)
+        model = read_architecture(known.config)
     except UnreadableConfig as problem:
         unread = warning(
             "config-not-read",
@@ -70,9 +84,13 @@ def _weigh(
             "memory and shard widths are not checked",
         )
         return [unread], None
-    memory = host_memory(settings, facts)
-    weighed = fit(settings, ranks, model, _weights(settings, facts.model), memory)
+    weighed = fit(settings, ranks, model, _weights(settings, known), memory, earlier)
     return [*check_architecture(settings, model), *weighed.findings], weighed
+
+
+def image_digest(settings: Settings, facts: Facts) -> str | None:
+    """Return the image's digest, declared or found."""
+    return settings.image.digest or facts.image.digest
 
 
 def _weights(settings: Settings, model: ModelFacts) -> Weights | None:

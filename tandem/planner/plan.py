@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
-from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched
+from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched
 from tandem.planner.arguments import expects_reasoning, listen_address
-from tandem.planner.assess import assess
+from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
 from tandem.planner.containers import Containers
 from tandem.planner.fit_result import Fit
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
+from tandem.planner.starts import record
 from tandem.ssh import SshTarget
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
     if errors:
         raise RefusedPlan(errors)
     containers = Containers(settings, stack, _interfaces(settings, facts))
-    image = f"{settings.image.repository}@{_digest(settings, facts)}"
+    image = f"{settings.image.repository}@{image_digest(settings, facts)}"
     hosts = tuple(_host(settings, containers, host, image) for host in settings.hosts)
     server = containers.server()
     ray = _ray(settings, containers, hosts) if settings.spans_hosts else None
@@ -95,7 +96,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
         hosts=hosts,
         ray=ray,
         server=server,
-        ready=_ready(settings, hosts, ray, server),
+        ready=_ready(settings, hosts, ray, server, record(assessment.start, assessment.fit)),
         model=settings.model.id,
         served_name=settings.model.name,
         endpoint=f"{_url(settings)}/v1",
@@ -129,7 +130,11 @@ def _ray(settings: Settings, containers: Containers, hosts: tuple[HostPlan, ...]
 
 
 def _ready(
-    settings: Settings, hosts: tuple[HostPlan, ...], ray: RayPlan | None, server: ContainerSpec
+    settings: Settings,
+    hosts: tuple[HostPlan, ...],
+    ray: RayPlan | None,
+    server: ContainerSpec,
+    kept: Record | None,
 ) -> ReadySpec:
     head = hosts[0]
     return ReadySpec(
@@ -139,6 +144,7 @@ def _ready(
         served_name=settings.model.name,
         expects_reasoning=expects_reasoning(settings),
         timeout_seconds=settings.serve.ready_timeout,
+        record=kept,
     )
 
 
@@ -154,7 +160,3 @@ def _interfaces(settings: Settings, facts: Facts) -> dict[str, str | None]:
         host.name: host.interface or found.get(host.name, {}).get(str(host.address))
         for host in settings.hosts
     }
-
-
-def _digest(settings: Settings, facts: Facts) -> str | None:
-    return settings.image.digest or facts.image.digest

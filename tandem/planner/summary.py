@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tandem.units import GIB, gib
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tandem.planner.assess import Assessment
     from tandem.planner.fit_result import Fit, KvFit, RankFit
 
@@ -31,6 +35,55 @@ def fit_summary(fit: Fit | None) -> dict[str, Any]:
         "smallestUtilization": fit.smallest_utilization,
         "notModelled": fit.not_modelled,
     }
+
+
+def beside(fit: Fit | None, started: Mapping[str, float]) -> dict[str, dict[str, str]]:
+    """Return what was planned beside what the start logged, in words, for one rank.
+
+    ``started`` is what ``tandem.gates.start_log`` reads. What neither knows is left out.
+    """
+    budget = "kvSetBytes" if "kvSetBytes" in started else "kvBudgetBytes"
+    actual = {
+        "weights": _size(started, "weightsBytes"),
+        "kvCache": _size(started, budget),
+        "kvTokens": f"{started['kvTokens']:,}" if "kvTokens" in started else None,
+        "maxConcurrency": f"{started['maxConcurrency']:.2f}" if "kvTokens" in started else None,
+    }
+    planned = _planned(fit) if fit else {}
+    return {
+        name: {"planned": planned.get(name) or "not known", "actual": logged or "not logged"}
+        for name, logged in actual.items()
+        if logged or planned.get(name)
+    }
+
+
+def _size(started: Mapping[str, float], name: str) -> str | None:
+    return gib(round(started[name])) if name in started else None
+
+
+def _planned(fit: Fit) -> dict[str, str]:
+    said: dict[str, str] = {}
+    weights = [rank.weights_bytes for rank in fit.ranks if rank.weights_bytes is not None]
+    if weights:
+        said["weights"] = gib(max(weights))
+    if rank := fit.shortest:
+        said["kvCache"] = size_range(rank.kv_budget_low, rank.kv_budget_high)
+    if fit.kv and fit.kv_most:
+        low, high = fit.kv, fit.kv_most
+        said["kvTokens"] = _numbers(f"{low.tokens:,}", f"{high.tokens:,}")
+        said["maxConcurrency"] = _numbers(
+            f"{low.max_concurrency:.2f}", f"{high.max_concurrency:.2f}"
+        )
+    return said
+
+
+def _numbers(low: str, high: str) -> str:
+    return low if low == high else f"{low} - {high}"
+
+
+def size_range(low: int, high: int) -> str:
+    """Write a range of bytes in GiB."""
+    return gib(low) if low == high else f"{low / GIB:.2f} - {gib(high)}"
 
 
 def _rank(rank: RankFit) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 NAMESPACE = "tandem:"
+
+STACKS = Path("stacks")
+"""Where stack files are (``stackConfigDir`` of Pulumi.yaml)."""
+
+STARTS = STACKS / "starts.json"
+"""What starts logged of their memory, which later plans take for what they would assume."""
 
 _FORMS: dict[str | int, str] = {
     "ssh": "write an alias, user@host, or ssh://user@host:port",

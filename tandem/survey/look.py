@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tandem.settings import STACKS, STARTS
 from tandem.ssh import UNREACHABLE, last_line
 from tandem.survey.facts import Facts, HostFacts, ImageFacts
 from tandem.survey.model import declared_model
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
+from tandem.survey.starts import earlier_starts
 
 if TYPE_CHECKING:
-    from tandem.settings import HostSettings, Settings
+    from pathlib import Path
 
-STACKS = Path("stacks")
-"""Where stack files are (``stackConfigDir`` of Pulumi.yaml)."""
+    from tandem.settings import HostSettings, Settings
 
 TIMEOUT_SECONDS = 30
 """How long one host may take to answer."""
 
 
 def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
-    """Return what is on the hosts and in ``model.config``, a file relative to ``folder``.
+    """Return what is on the hosts, and what files beside the stack file say.
 
-    Looks at no host when the stack file switches the survey off. Raises InvalidStack when the
-    file can't be read.
+    Looks at no host when the stack file switches the survey off. Raises InvalidStack when a file
+    can't be read.
     """
-    model = declared_model(settings, folder)
+    read = files(settings, folder)
     if not settings.survey:
-        return Facts(model=model)
+        return read
     with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
         hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
     head = hosts[0]
     can_ask = head.problem is None and head.docker_problem is None
     image = image_facts(settings.head.target, settings.image) if can_ask else ImageFacts()
-    return Facts(hosts=hosts, image=image, model=model)
+    return Facts(hosts=hosts, image=image, model=read.model, starts=read.starts)
+
+
+def files(settings: Settings, folder: Path = STACKS) -> Facts:
+    """Return what files beside the stack file say: ``model.config`` and earlier starts.
+
+    Raises InvalidStack when one can't be read.
+    """
+    starts = earlier_starts(folder / STARTS.name)
+    return Facts(model=declared_model(settings, folder), starts=starts)
 
 
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
