@@ -11,7 +11,7 @@ from tandem.planner.fit_findings import fit_findings
 from tandem.planner.fit_result import BudgetOrigin, Fit, KvFit, RankFit
 from tandem.planner.gaps import cache_gap, deployment_gap
 from tandem.planner.kv_cache import KvCache
-from tandem.planner.reserve import RankShare, reserve
+from tandem.planner.reserve import CONTEXT, RankShare, reserve
 from tandem.planner.stages import stage_layers
 from tandem.planner.verdict import requests, verdict
 from tandem.planner.weights import Placement, Weights, computed_weights, rank_weights
@@ -161,7 +161,8 @@ class _Deployment:
         if self.options.kv_cache_memory is not None:
             return BudgetOrigin.SET, self.options.kv_cache_memory
         if self.memory[host].is_cpu:
-            space = self.settings.serve.env.get(CPU_BUDGET, "")
+            server = self.settings.head.env | self.settings.serve.env
+            space = server.get(CPU_BUDGET, "")
             if space.isascii() and space.isdigit() and 0 < len(space) < 6:
                 return BudgetOrigin.SET, int(space) * GIB
         if measured and measured.kv_budget_bytes is not None:
@@ -208,6 +209,7 @@ def _smallest_utilization(
         hundredths = max(hundredths, math.ceil(need))
     for rank in ranks:
         host = memory[rank.host]
-        if host.requested(hundredths / 100) > host.available:
+        # CUDA's context is there before vLLM looks at what is free.
+        if host.requested(hundredths / 100) > host.available - CONTEXT:
             return None
     return hundredths / 100

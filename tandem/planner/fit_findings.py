@@ -104,15 +104,17 @@ def _kv(fit: Fit) -> Iterator[Finding]:
 
 def _set_kv(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:
     """Yield what a KV cache of a set size leaves too little for."""
-    for rank in fit.a_rank_of_each_host:
+    told = set()
+    for rank in sorted(fit.ranks, key=lambda rank: -(rank.weights_bytes or 0)):
         host = memory[rank.host]
         weighed = checks.space(rank, host)
-        if weighed is Verdict.FITS:
+        if weighed is Verdict.FITS or rank.host in told:
             continue
+        told.add(rank.host)
         whole = host.available
         held = rank.weights_bytes or 0
         message = (
-            f"{rank.host}: {gib(held)} of weights and a KV cache of "
+            f"{rank.host}, rank {rank.rank}: {gib(held)} of weights and a KV cache of "
             f"{gib(rank.kv_budget_high)} leave {gib(whole - held - rank.kv_budget_high)} of "
             f"{gib(whole)}; the rest takes {gib(rank.reserve.low)} to {gib(rank.reserve.high)}"
         )
@@ -132,6 +134,8 @@ def _leaves_nothing(rank: RankFit) -> bool:
 def _budget(rank: RankFit) -> str:
     if rank.kv_budget_low == rank.kv_budget_high:
         return gib(rank.kv_budget_low)
+    if rank.kv_budget_low <= 0:
+        return f"at most {gib(max(0, rank.kv_budget_high))}"
     return f"{gib(rank.kv_budget_low)} to {gib(rank.kv_budget_high)}"
 
 

@@ -72,7 +72,7 @@ class KvFit(SpecModel):
     needed_bytes: int
     """What one such request needs on the rank that needs most."""
     largest_max_model_len: int
-    """The longest request that fits, in tokens, at most the model's own longest."""
+    """The longest request that fits, in tokens, at most the declared and the model's own one."""
 
 
 class Fit(SpecModel):
@@ -105,9 +105,10 @@ class Fit(SpecModel):
 
     @property
     def shortest(self) -> RankFit | None:
-        """Return the rank that lacks most, or has least to spare."""
-        return min(
-            self.ranks,
-            key=lambda rank: rank.kv_budget_low - (rank.kv_required_bytes or 0),
-            default=None,
-        )
+        """Return the rank that lacks most: one that is refused if there is any."""
+        return min(self.ranks, key=_spare, default=None)
+
+
+def _spare(rank: RankFit) -> tuple[bool, int]:
+    need = rank.kv_required_bytes or 1
+    return rank.kv_budget_high >= need, rank.kv_budget_low - need

@@ -72,7 +72,10 @@ class KvCache:
         return sum(self._blocks(group.kind, length) for group in self.layout.groups)
 
     def needed_bytes(self, stage: int, length: int) -> int:
-        """Return what one request needs, as vLLM's error says it."""
+        """Return what one request needs, as vLLM's error says it.
+
+        Without the hybrid manager 0.11.2 says less than it then takes; what it takes counts here.
+        """
         if self._options.version < HYBRID_NEEDS_SHARED_GROUPS:
             pages = sum(
                 group.layers[stage] * self._blocks(group.kind, length)
@@ -105,8 +108,10 @@ class KvCache:
         """Return the size that vLLM logs, "GPU KV cache size", which no division explains."""
         if self._options.version >= TOKENS_BY_CONCURRENCY:
             return int(self.concurrency(num_blocks, length) * length)
-        whole = num_blocks // len(self.layout.groups) * self.layout.block_size
-        return whole * self._options.context_parallel
+        block = self.layout.block_size
+        if self._model.is_hybrid and not self._options.caches_prefixes:
+            block = min(block, length)  # a state counts as a block of the longest request
+        return num_blocks // len(self.layout.groups) * block * self._options.context_parallel
 
     def largest_length(self, budgets: Sequence[int], limit: int) -> int:
         """Return the longest request that fits, at most ``limit``, or 0: vLLM's binary search."""

@@ -34,14 +34,15 @@ WITH_NVLS = 0.5 * GIB
 BETWEEN_HOSTS = 0.5 * GIB
 WORKSPACES = (0.1 * GIB, 1.1 * GIB)
 STEP_MARGIN = 1.3
-SAMPLER_COPIES = (1.5, 8.5)
+SAMPLER_COPIES = (3, 8.5)
 GRAPH_BYTES_A_LAYER = (7 * MIB, 85 * MIB)
 IMAGE_TOKENS = 16384
 MARLIN_GROWTH = {
-    "mxfp4": (0.086, "gpt-oss-120b on H100: 65.97 GiB for 60.77, vllm#23278"),
-    "modelopt": (0.36, "100.6 GiB for 74.0 on GB10, eugr#388"),
-    "modelopt-fp4": (0.36, "100.6 GiB for 74.0 on GB10, eugr#388"),
+    "mxfp4": (0.070, 0.086, "gpt-oss: 13.72 GiB for 12.82 on A100, 65.97 for 60.77 on H100"),
+    "modelopt": (0, 0.36, "100.6 GiB for 74.0 on GB10, eugr#388"),
+    "modelopt-fp4": (0, 0.36, "100.6 GiB for 74.0 on GB10, eugr#388"),
 }
+"""Least and most growth of 4-bit floats that Marlin multiplies, by quantization, and its source."""
 FAST_LOADER = (4.4 * GIB, 4.6 * GIB)
 UNIFIED = 4 * GIB
 NATIVE_FOUR_BITS = ("b200", "b300", "rtx 50", "rtx pro")
@@ -216,11 +217,11 @@ def _repacking(model: Architecture, memory: HostMemory, share: RankShare) -> Ite
         return
     if quantization.bits != 4 or any(name in device for name in NATIVE_FOUR_BITS):
         return
-    growth, source = MARLIN_GROWTH[quantization.method]
-    high = share.weights_bytes * growth
+    least, most, source = MARLIN_GROWTH[quantization.method]
     # GB10 has the instructions, but not every version of vLLM uses them.
     is_certain = device and "gb10" not in device
-    yield _part("repacked weights", high if is_certain else 0, high, source)
+    size = share.weights_bytes
+    yield _part("repacked weights", size * least if is_certain else 0, size * most, source)
 
 
 def _graphs(

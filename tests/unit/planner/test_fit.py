@@ -77,15 +77,16 @@ def test_findings_have_the_numbers_and_legal_values() -> None:
 
 
 def test_what_a_fix_proposes_fits() -> None:
-    short = {"serve.maxModelLen": 40_960, "serve.gpuMemoryUtilization": 0.8}
-    refused = weigh(changes=short)
+    memory = HostMemory(total=32 * GIB)
+    short = {"serve.maxModelLen": 40_960, "serve.gpuMemoryUtilization": 0.6}
+    refused = weigh(changes=short, memory=memory)
     assert refused.verdict is Verdict.REFUSED
     assert refused.kv is not None
     shorter = {**short, "serve.maxModelLen": refused.kv.largest_max_model_len}
-    assert weigh(changes=shorter).verdict is Verdict.FITS
+    assert weigh(changes=shorter, memory=memory).verdict is Verdict.FITS
     assert refused.smallest_utilization is not None
     more = {**short, "serve.gpuMemoryUtilization": refused.smallest_utilization}
-    assert weigh(changes=more).verdict is Verdict.FITS
+    assert weigh(changes=more, memory=memory).verdict is Verdict.FITS
 
 
 def test_warn_turns_errors_into_warnings() -> None:

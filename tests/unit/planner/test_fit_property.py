@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tandem.errors import UnreadableConfig
+from tandem.findings import Severity
 from tandem.planner.architecture import read_architecture
 from tandem.planner.fit import fit
-from tandem.planner.fit_result import Fit
+from tandem.planner.fit_result import Fit, Verdict
 from tandem.planner.layout import layout
 from tandem.planner.memory import HostMemory, Measured
 from tandem.planner.weights import declared_weights
@@ -144,7 +145,24 @@ def test_every_deployment_gets_an_answer(name: str) -> None:
     chance = random.Random(name)
     answers = [answer(mangled(config(name), chance), chance) for _ in range(40)]
     assert all(answers)
-    assert any(isinstance(found, Fit) for found in answers)
+    fits = [found for found in answers if isinstance(found, Fit)]
+    assert fits
+    for found in fits:
+        tells_why(found)
+
+
+def tells_why(found: Fit) -> None:
+    """Check that a verdict and the findings with it say the same."""
+    errors = [finding for finding in found.findings if finding.severity is Severity.ERROR]
+    if found.verdict is Verdict.REFUSED:
+        assert found.findings
+    else:
+        assert not errors
+    if found.verdict is Verdict.TIGHT:
+        assert found.findings
+    assert (found.not_modelled is not None) == any(
+        finding.code == "not-modelled" for finding in found.findings
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

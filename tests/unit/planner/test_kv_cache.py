@@ -151,6 +151,13 @@ def test_the_logged_tokens_by_version() -> None:
     assert newer.tokens(1000, 131_072) == int(1000 / older.blocks_per_request(131_072) * 131_072)
 
 
+def test_a_short_request_of_a_hybrid_model_bounds_the_older_logs_block() -> None:
+    off = cache("Qwen3.5-27B", args=("--no-enable-prefix-caching",))
+    on = cache("Qwen3.5-27B", args=("--enable-prefix-caching",))
+    assert (off.tokens(40, 512), off.tokens(40, 131_072)) == (10 * 512, 10 * 784)
+    assert on.tokens(40, 512) == 10 * 784
+
+
 def test_context_parallel_ranks_share_a_request() -> None:
     kv = cache("DeepSeek-V3", ranks=8, args=("-dcp", "4"))
     assert kv.blocks_per_request(163_840) == 163_840 // 4 // 64

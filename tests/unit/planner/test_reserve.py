@@ -113,7 +113,8 @@ def test_nccl_between_hosts_takes_more() -> None:
 @pytest.mark.parametrize(
     ("device", "low", "high"),
     [
-        ("NVIDIA H100 80GB HBM3", 0.086 * 60, 0.086 * 60),
+        ("NVIDIA H100 80GB HBM3", 0.070 * 60, 0.086 * 60),
+        ("NVIDIA GB10", 0, 0.086 * 60),
         (None, 0, 0.086 * 60),
     ],
 )
