@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from tandem.planner.architecture import Architecture, read_architecture
+from tandem.planner.model.architecture import Architecture, read_architecture
 
 CONFIGS = Path(__file__).parent / "cases" / "configs"
 

@@ -1,4 +1,4 @@
-"""Read the flags and parser names of vLLM releases into ``tandem/planner/vllm_names.json``.
+"""Read the flags and parser names of vLLM releases into ``tandem/planner/vllm/names.json``.
 
 ``python3 -m tools.vllm_names FOLDER...`` takes unpacked source distributions of vLLM, one of each
 minor release and in rising order, and writes the file anew. Nothing of vLLM is imported or run.
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-TARGET = Path(__file__).parents[1] / "tandem/planner/vllm_names.json"
+TARGET = Path(__file__).parents[1] / "tandem/planner/vllm/names.json"
 
 _FLAG = re.compile(r"--?[A-Za-z][\w-]*")
 _FLAG_FUNCTIONS = ("add_cli_args", "make_arg_parser")

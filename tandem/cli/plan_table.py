@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tandem.planner.releases import spoken
 from tandem.planner.summary import size_range
+from tandem.planner.vllm.releases import spoken
 from tandem.units import gib
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tandem.cli.stack_file import StackFile
     from tandem.findings import Finding
     from tandem.planner.assess import Assessment
-    from tandem.planner.fit_result import Fit, RankFit
+    from tandem.planner.memory.result import Fit, RankFit
 
 BAR_WIDTH = 48
 """Columns of a bar: all of a GPU's memory."""

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 from tandem.errors import UnreadableConfig
 from tandem.findings import Finding, Severity, warning
-from tandem.planner.architecture import read_architecture
 from tandem.planner.checks import check_facts
-from tandem.planner.fit import fit
-from tandem.planner.fit_result import Fit, Verdict
-from tandem.planner.host_memory import host_memory
 from tandem.planner.layout import layout
+from tandem.planner.memory.fit import fit
+from tandem.planner.memory.result import Fit, Verdict
+from tandem.planner.memory.starts import measured, start_of
+from tandem.planner.memory.surveyed import host_memory
+from tandem.planner.memory.weights import Weights, declared_weights
+from tandem.planner.model.architecture import read_architecture
 from tandem.planner.rules import check, check_architecture
 from tandem.planner.specs import Rank, SpecModel
-from tandem.planner.starts import measured, start_of
-from tandem.planner.weights import Weights, declared_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tandem.planner.memory import HostMemory, Measured
+    from tandem.planner.memory.hosts import HostMemory, Measured
     from tandem.settings import Settings
     from tandem.survey.facts import Facts, ModelFacts
 

@@ -11,9 +11,9 @@ from tandem.planner.arguments import expects_reasoning, listen_address
 from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
 from tandem.planner.containers import Containers
-from tandem.planner.fit_result import Fit
+from tandem.planner.memory.result import Fit
+from tandem.planner.memory.starts import record
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
-from tandem.planner.starts import record
 from tandem.ssh import SshTarget
 
 if TYPE_CHECKING:

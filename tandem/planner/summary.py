@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tandem.planner.assess import Assessment
-    from tandem.planner.fit_result import Fit, KvFit, RankFit
+    from tandem.planner.memory.result import Fit, KvFit, RankFit
 
 
 def summary(assessment: Assessment) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from tandem.planner.rules import (
 
 if TYPE_CHECKING:
     from tandem.findings import Finding
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
 
 __all__ = ["check", "check_architecture"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.planner.memory.stages import split_layers
 from tandem.planner.rules.sizes import legal_sizes
-from tandem.planner.stages import split_layers
 
 if TYPE_CHECKING:
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
 
 _MOST_STAGES_SHOWN = 8

@@ -18,7 +18,7 @@ from tandem.planner.rules.sizes import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
 
 

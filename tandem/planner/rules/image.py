@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, warning
-from tandem.planner.releases import declared_version, is_official, spoken
+from tandem.planner.vllm.releases import declared_version, is_official, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

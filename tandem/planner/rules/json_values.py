@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner.masking import masked, names_secret
-from tandem.planner.words import given
+from tandem.planner.vllm.words import given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.words import Given
+    from tandem.planner.vllm.words import Given
     from tandem.settings import Settings
 
 JSON_FLAGS = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.flags import Flags
-from tandem.planner.releases import declared_version
+from tandem.planner.vllm.flags import Flags
+from tandem.planner.vllm.releases import declared_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
 
 

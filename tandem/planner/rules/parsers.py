@@ -6,9 +6,9 @@ import difflib
 from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.flags import Flags
 from tandem.planner.masking import shown
-from tandem.planner.releases import (
+from tandem.planner.vllm.flags import Flags
+from tandem.planner.vllm.releases import (
     declared_version,
     flags_of,
     full_name,
@@ -21,8 +21,8 @@ from tandem.planner.releases import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tandem.planner.versions import Version
-    from tandem.planner.words import Given
+    from tandem.planner.vllm.versions import Version
+    from tandem.planner.vllm.words import Given
     from tandem.settings import Settings
 
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner.masking import shown
-from tandem.planner.stages import split_layers
+from tandem.planner.memory.stages import split_layers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
 
 PARTITION = "VLLM_PP_LAYER_PARTITION"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tandem.planner.flags import Flags
+from tandem.planner.vllm.flags import Flags
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
 
 

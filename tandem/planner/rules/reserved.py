@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner import arguments, environment
-from tandem.planner.releases import declared_version, flags_of, full_name
-from tandem.planner.words import given
+from tandem.planner.vllm.releases import declared_version, flags_of, full_name
+from tandem.planner.vllm.words import given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner.masking import looks_secret, names_secret, shown
-from tandem.planner.releases import declared_version, flags_of, full_name
-from tandem.planner.words import ARGS, given
+from tandem.planner.vllm.releases import declared_version, flags_of, full_name
+from tandem.planner.vllm.words import ARGS, given
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tandem.planner.words import Given
+    from tandem.planner.vllm.words import Given
     from tandem.settings import Settings
 
 _VARIABLE_ENDINGS = ("_TOKEN", "_API_KEY", "_SECRET", "_PASSWORD")

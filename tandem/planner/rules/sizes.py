@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tandem.planner.flags import Flags
 from tandem.planner.rules.parts import split_parts
+from tandem.planner.vllm.flags import Flags
 
 if TYPE_CHECKING:
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
 
 TENSOR = "tandem:serve.tensorParallel"

@@ -6,17 +6,17 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from tandem.findings import Finding, error, warning
-from tandem.planner.releases import declared_version, spoken
 from tandem.planner.rules.advice import suggestion
 from tandem.planner.rules.parts import split_parts
 from tandem.planner.rules.sizes import TENSOR, split_evenly, weight_group
+from tandem.planner.vllm.releases import declared_version, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tandem.planner.architecture import Architecture
+    from tandem.planner.model.architecture import Architecture
     from tandem.planner.rules.parts import Part
-    from tandem.planner.versions import Version
+    from tandem.planner.vllm.versions import Version
     from tandem.settings import Settings
 
 TOLERATES_MERGED = (0, 14)

@@ -15,13 +15,13 @@ import pytest
 import yaml
 
 from tandem.findings import Finding, Severity
-from tandem.planner.architecture import Architecture, read_architecture
-from tandem.planner.fit import fit
-from tandem.planner.fit_result import Fit, KvFit
 from tandem.planner.layout import layout
-from tandem.planner.memory import HostMemory, Measured
+from tandem.planner.memory.fit import fit
+from tandem.planner.memory.hosts import HostMemory, Measured
+from tandem.planner.memory.result import Fit, KvFit
+from tandem.planner.memory.weights import declared_weights
+from tandem.planner.model.architecture import Architecture, read_architecture
 from tandem.planner.rules import check, check_architecture
-from tandem.planner.weights import declared_weights
 from tandem.settings import Settings
 from tandem.units import GIB, parse_bytes
 from tests import builders

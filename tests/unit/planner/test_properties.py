@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tandem.findings import Finding
-from tandem.planner.architecture import Architecture, read_architecture
-from tandem.planner.releases import known_names
+from tandem.planner.model.architecture import Architecture, read_architecture
 from tandem.planner.rules import check, check_architecture
+from tandem.planner.vllm.releases import known_names
 from tandem.settings import Settings
 from tests.builders import config, load, with_changes
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tandem.planner.fit import fit
 from tandem.planner.layout import layout
-from tandem.planner.memory import HostMemory
+from tandem.planner.memory.fit import fit
+from tandem.planner.memory.hosts import HostMemory
 from tandem.planner.summary import beside
 from tandem.units import GIB
 from tests.builders import settings
