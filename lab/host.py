@@ -129,6 +129,33 @@ class Host:
             ["ssh", "-F", self.site.ssh_config, destination, command], stdin=stdin, timeout=timeout
         )
 
+    def put(self, source: Path, folder: str) -> None:
+        """Copy a file or a folder into a folder of the host, which is made when it is not there.
+
+        Raises LabError when that fails.
+        """
+        packed = subprocess.run(
+            [
+                "tar",
+                "--create",
+                f"--directory={source.parent}",
+                "--exclude=__pycache__",
+                source.name,
+            ],
+            capture_output=True,
+            check=True,
+        )
+        unpack = f"mkdir -p {folder} && tar -x -C {folder} --no-same-owner"
+        result = subprocess.run(
+            ["ssh", "-F", self.site.ssh_config, self.name, unpack],
+            input=packed.stdout,
+            capture_output=True,
+            check=False,
+        )
+        if result.returncode:
+            problem = result.stderr.decode().strip()
+            raise LabError(f"{self.name}: copying {source.name} failed: {problem}")
+
     def docker_answers(self) -> bool:
         """Tell whether Docker answers over SSH within 10 seconds."""
         try:

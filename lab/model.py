@@ -1,7 +1,6 @@
 """Tiny models with random weights, made once by transformers in the image's root file system."""
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,20 +37,7 @@ def folder_of(family: str) -> Path:
 def put_on(host: Host, family: str) -> str:
     """Copy a family's model to a host and return its folder there."""
     source = folder_of(family)
-    packed = subprocess.run(
-        ["tar", "--create", f"--directory={source.parent}", source.name],
-        capture_output=True,
-        check=True,
-    )
-    unpack = f"mkdir -p {FOLDER_ON_HOSTS} && tar -x -C {FOLDER_ON_HOSTS} --no-same-owner"
-    result = subprocess.run(
-        ["ssh", "-F", host.site.ssh_config, host.name, unpack],
-        input=packed.stdout,
-        capture_output=True,
-        check=False,
-    )
-    if result.returncode:
-        raise LabError(f"{host.name}: copying the model failed: {result.stderr.decode().strip()}")
+    host.put(source, FOLDER_ON_HOSTS)
     return f"{FOLDER_ON_HOSTS}/{source.name}"
 
 
