@@ -24,8 +24,6 @@ config = Qwen3NextConfig(
     linear_num_value_heads=8,
     linear_key_head_dim=64,
     linear_value_head_dim=64,
-    # On CPUs with bfloat16 instructions vLLM takes this type whatever is written here.
-    mamba_ssm_dtype="float32",
     num_experts=4,
     num_experts_per_tok=2,
     moe_intermediate_size=64,

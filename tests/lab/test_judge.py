@@ -61,6 +61,7 @@ class Case:
 
 
 TWO_RANKS = {"tensorParallel": 2}
+LARGE_STATE = {"args": ["--mamba-ssm-cache-dtype", "float32"]}
 MLA = {"args": ["--attention-backend", "CPU_MLA"]}
 CASES = {
     "dense": Case("qwen3", 1000),
@@ -80,10 +81,12 @@ CASES = {
     ),
     "latent attention": Case("deepseek_v2", 3000, MLA),
     "latent attention, two ranks": Case("deepseek_v2", 3000, MLA | TWO_RANKS),
-    "delta nets": Case("qwen3_next", 2000),
-    "delta nets, two ranks": Case("qwen3_next", 2000, TWO_RANKS),
+    "delta nets": Case("qwen3_next", 2000, LARGE_STATE),
+    "delta nets, two ranks": Case("qwen3_next", 2000, LARGE_STATE | TWO_RANKS),
     "delta nets without prefix caching": Case(
-        "qwen3_next", 2000, {"args": ["--no-enable-prefix-caching"]}
+        "qwen3_next",
+        2000,
+        {"args": ["--mamba-ssm-cache-dtype", "bfloat16", "--no-enable-prefix-caching"]},
     ),
 }
 

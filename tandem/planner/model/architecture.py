@@ -210,8 +210,14 @@ def _delta_net(text: ConfigKeys, layers: tuple[Layer, ...]) -> DeltaNet | None:
         key_head_dim=text.size("linear_key_head_dim"),
         value_head_dim=text.size("linear_value_head_dim"),
         conv_kernel=text.size("linear_conv_kernel_dim"),
-        state_type=text.text("mamba_ssm_dtype"),
+        state_type=_state_type(text),
     )
+
+
+def _state_type(text: ConfigKeys) -> str | None:
+    """vLLM reads the key for Qwen3.5 alone (vllm/model_executor/models/config.py, 0.32.0)."""
+    is_read = (text.text("model_type") or "").startswith("qwen3_5")
+    return text.text("mamba_ssm_dtype") if is_read else None
 
 
 def _vision(outer: ConfigKeys, hidden: int) -> VisionTower | None:

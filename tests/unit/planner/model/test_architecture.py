@@ -78,6 +78,15 @@ def test_a_hybrid_multimodal_model() -> None:
     assert model.not_modelled is None
 
 
+def test_the_type_of_a_state_is_read_for_qwen3_5_alone() -> None:
+    written = config("Qwen3.5-122B-A10B")
+    other = {**written["text_config"], "model_type": "qwen3_next"}
+    assert other["mamba_ssm_dtype"] == "float32"
+    net = read_architecture(other).delta_net
+    assert net is not None
+    assert net.state_type is None
+
+
 def test_layer_types_are_derived_when_they_are_not_written() -> None:
     written = config("Qwen3.5-122B-A10B")
     derived = {**written, "text_config": {**written["text_config"], "layer_types": None}}
