@@ -8,6 +8,7 @@ nets and of MLA differs between CPUs, so the models and arguments here name it.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from lab import Lab, model
+from lab.host import Host
 from lab.image.recipe import TAG
 from tandem.gates.start_log import read_start_log
 from tandem.planner.arguments import serve_arguments
@@ -28,9 +30,13 @@ from tandem.settings import Settings
 from tandem.units import GIB
 from tests import builders
 
-PROGRAM = Path(__file__).parent / "inside" / "start_engines.py"
+ROOT = Path(__file__).parents[2]
 FOLDER = "/srv/judge"
+"""Where the host has what the programs in the container import."""
+CONTAINER = "judge"
 LONGEST_SECONDS = 900
+SPACE_GIB = "1"
+SEED, DEPLOYMENTS = 5, 25
 
 
 @dataclass(frozen=True)
@@ -53,11 +59,38 @@ class Case:
                 "hosts.0.gpus": ranks,
                 "image.vllm": TAG,
                 "serve.maxModelLen": self.max_model_len,
-                "serve.env": {CPU_BUDGET: "1"},
+                "serve.env": {CPU_BUDGET: SPACE_GIB},
                 "serve.args": ["--enforce-eager", *self.changes.get("args", [])],
                 **serve,
             },
         )
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A host on which programs of tests/lab/inside run in the image, one at a time."""
+
+    host: Host
+    image: str
+
+    def run(self, program: str, *arguments: str, stdin: str = "") -> str:
+        """Return what a program prints."""
+        environment = {
+            "PYTHONPATH": FOLDER,
+            CPU_BUDGET: SPACE_GIB,
+            # The engine is in the process that starts it, and ranks share the cores as they like.
+            "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        }
+        words = ["docker", "run", "--rm", "--interactive", f"--name={CONTAINER}", "--shm-size=2g"]
+        words += [f"--env={name}={value}" for name, value in environment.items()]
+        words += [f"--volume={path}:{path}:ro" for path in (FOLDER, model.FOLDER_ON_HOSTS)]
+        words += ["--entrypoint=python3", self.image, "-m", f"tests.lab.inside.{program}"]
+        self.host.ssh(f"docker rm --force {CONTAINER}")
+        command = shlex.join([*words, *arguments])
+        done = self.host.ssh(command, stdin=stdin, timeout=LONGEST_SECONDS)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return done.stdout
 
 
 TWO_RANKS = {"tensorParallel": 2}
@@ -92,49 +125,35 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def models(hosts: Lab) -> dict[str, str]:
-    """Return where the first host has the model of each family."""
-    families = {case.family for case in CASES.values()}
-    return {family: model.put_on(hosts.hosts[0], family) for family in families}
+def judge(hosts: Lab) -> Iterator[Judge]:
+    """Return a host that has what its container needs."""
+    host = hosts.hosts[0]
+    for name in ("tandem", "tests"):
+        host.put(ROOT / name, FOLDER)
+    yield Judge(host, hosts.image)
+    host.ssh(f"docker rm --force {CONTAINER}; rm -r {FOLDER}")
 
 
 @pytest.fixture(scope="module")
-def starts(hosts: Lab, models: dict[str, str]) -> Iterator[dict[str, dict[str, Any]]]:
+def starts(judge: Judge) -> dict[str, dict[str, Any]]:
     """Return what each start came to."""
-    host = hosts.hosts[0]
-    host.put(PROGRAM, FOLDER)
-    host.ssh("docker rm --force judge")
-    options = f"--rm --interactive --name judge --shm-size 2g --env {CPU_BUDGET}=1"
-    options += f" --volume {model.FOLDER_ON_HOSTS}:{model.FOLDER_ON_HOSTS}:ro"
-    options += f" --volume {FOLDER}:{FOLDER}:ro --entrypoint python3"
-    # vLLM's engine is in the process that starts it, and ranks share the cores as they like.
-    options += " --env VLLM_ENABLE_V1_MULTIPROCESSING=0 --env VLLM_CPU_OMP_THREADS_BIND=nobind"
+    families = sorted({case.family for case in CASES.values()})
+    folders = {family: model.put_on(judge.host, family) for family in families}
     commands = [
-        [models[case.family], *serve_arguments(case.settings)[1:]] for case in CASES.values()
+        [folders[case.family], *serve_arguments(case.settings)[1:]] for case in CASES.values()
     ]
-    try:
-        done = host.ssh(
-            f"docker run {options} {hosts.image} {FOLDER}/{PROGRAM.name}",
-            stdin=json.dumps(commands),
-            timeout=LONGEST_SECONDS,
-        )
-        assert done.returncode == 0, done.stderr[-4000:]
-        found = [json.loads(line) for line in done.stdout.splitlines()]
-        yield dict(zip(CASES, found, strict=True))
-    finally:
-        host.ssh("docker rm --force judge")
+    lines = judge.run("start_engines", stdin=json.dumps(commands)).splitlines()
+    return dict(zip(CASES, (json.loads(line) for line in lines), strict=True))
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_kv_cache_is_the_planned_one(
-    name: str, hosts: Lab, models: dict[str, str], starts: dict[str, dict[str, Any]]
-) -> None:
+def test_the_kv_cache_is_the_planned_one(name: str, starts: dict[str, dict[str, Any]]) -> None:
     started = starts[name]
     assert "numBlocks" in started, started["log"][-4000:]
     logged = read_start_log(started["log"])
-    assert logged["kvSetBytes"] == GIB
+    assert logged["kvSetBytes"] == int(SPACE_GIB) * GIB
     case = CASES[name]
-    config = hosts.hosts[0].ssh(f"cat {models[case.family]}/config.json").stdout
+    config = (model.folder_of(case.family) / "config.json").read_text()
     planned = plan(case.settings, json.loads(config))
     assert (planned.block_size, planned.num_blocks, planned.tokens) == (
         started["blockSize"],
@@ -142,6 +161,13 @@ def test_the_kv_cache_is_the_planned_one(
         logged["kvTokens"],
     )
     assert f"{planned.max_concurrency:.2f}" == f"{logged['maxConcurrency']:.2f}"
+
+
+def test_random_deployments_are_laid_out_and_refused_as_by_vllm(judge: Judge) -> None:
+    """All models of tests/cases, those that no CPU runs too: no engine starts here."""
+    found = json.loads(judge.run("compare_layouts", str(SEED), str(DEPLOYMENTS)))
+    assert min(found["accepted"], found["refused"]) > 100
+    assert found["different"] == []
 
 
 def plan(settings: Settings, config: dict[str, Any]) -> KvFit:
