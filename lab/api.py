@@ -193,8 +193,8 @@ class Lab:
         for host in self.hosts:
             model.put_on(host, MODEL_FAMILY)
         if not machine.other_labs(self.site):
-            made = model.folder_of(MODEL_FAMILY).parent
-            cache.remove_others([debian.base(), self.rootfs, build.rootfs(), made])
+            roots = [debian.base(), self.rootfs, build.rootfs()]
+            cache.remove_others([*roots, *model.cached()])
 
 
 def _record(site: Site) -> Path:

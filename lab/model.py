@@ -29,9 +29,13 @@ def folder_of(family: str) -> Path:
     """
     if family not in families():
         raise LabError(f"no model family {family!r}: there is {', '.join(families())}")
-    texts = [(_MAKERS / f"{name}.py").read_text() for name in ("_common", family)]
-    digest = cache.digest_of([recipe.TAG, *texts])
-    return cache.made_once(f"model-{family}", digest, _maker(family)) / f"tiny-{family}"
+    made = cache.made_once(f"model-{family}", _digest(family), _maker(family))
+    return made / f"tiny-{family}"
+
+
+def cached() -> list[Path]:
+    """Return the cache's folder for each family, made or not."""
+    return [CACHE / f"model-{family}-{_digest(family)}" for family in families()]
 
 
 def put_on(host: Host, family: str) -> str:
@@ -39,6 +43,11 @@ def put_on(host: Host, family: str) -> str:
     source = folder_of(family)
     host.put(source, FOLDER_ON_HOSTS)
     return f"{FOLDER_ON_HOSTS}/{source.name}"
+
+
+def _digest(family: str) -> str:
+    texts = [(_MAKERS / f"{name}.py").read_text() for name in ("_common", family)]
+    return cache.digest_of([recipe.TAG, *texts])
 
 
 def _maker(family: str) -> Callable[[Path], None]:

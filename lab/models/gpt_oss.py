@@ -1,4 +1,4 @@
-"""Makes a GPT-OSS of four layers, two of them with a sliding window of 128 tokens.
+"""Makes a GPT-OSS of seven layers, four of them with a sliding window of 128 tokens.
 
 Runs inside the image: python3 gpt_oss.py FOLDER.
 """
@@ -16,7 +16,8 @@ config = GptOssConfig(
     vocab_size=VOCABULARY,
     hidden_size=64,
     intermediate_size=64,
-    num_hidden_layers=4,
+    # Three full layers beside four: vLLM fills the smaller group up instead of splitting both.
+    num_hidden_layers=7,
     num_attention_heads=4,
     num_key_value_heads=2,
     head_dim=32,
