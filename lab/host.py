@@ -145,7 +145,8 @@ class Host:
             capture_output=True,
             check=True,
         )
-        unpack = f"mkdir -p {folder} && tar -x -C {folder} --no-same-owner"
+        target = shlex.quote(folder)
+        unpack = f"mkdir -p {target} && tar -x -C {target} --no-same-owner"
         result = subprocess.run(
             ["ssh", "-F", self.site.ssh_config, self.name, unpack],
             input=packed.stdout,

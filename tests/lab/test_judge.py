@@ -1,8 +1,9 @@
 """The judge: the KV cache that vLLM makes, beside the one that was planned for it.
 
-Tiny models of every kind of attention that vLLM 0.32 runs on CPUs: its engine starts in a
-container on a lab host with the plan's own arguments. What decides the block size of gated delta
-nets and of MLA differs between CPUs, so the models and arguments here name it.
+Tiny models of every kind of attention that vLLM 0.32 runs on CPUs (lab/README.md says which it
+does not): its engine starts in a container on a lab host with the plan's own arguments. Two
+defaults differ between CPUs, so the arguments name them here: where there are bfloat16
+instructions the state of a delta net is float32, and where there is AMX a block of MLA is larger.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Judge:
 
 
 TWO_RANKS = {"tensorParallel": 2}
-LARGE_STATE = {"args": ["--mamba-ssm-cache-dtype", "float32"]}
+FLOAT32_STATE = {"args": ["--mamba-ssm-cache-dtype", "float32"]}
 MLA = {"args": ["--attention-backend", "CPU_MLA"]}
 CASES = {
     "dense": Case("qwen3", 1000),
@@ -114,8 +115,8 @@ CASES = {
     ),
     "latent attention": Case("deepseek_v2", 3000, MLA),
     "latent attention, two ranks": Case("deepseek_v2", 3000, MLA | TWO_RANKS),
-    "delta nets": Case("qwen3_next", 2000, LARGE_STATE),
-    "delta nets, two ranks": Case("qwen3_next", 2000, LARGE_STATE | TWO_RANKS),
+    "delta nets": Case("qwen3_next", 2000, FLOAT32_STATE),
+    "delta nets, two ranks": Case("qwen3_next", 2000, FLOAT32_STATE | TWO_RANKS),
     "delta nets without prefix caching": Case(
         "qwen3_next",
         2000,

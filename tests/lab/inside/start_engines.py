@@ -41,7 +41,7 @@ def start(arguments: list[str]) -> dict[str, Any]:
 
 
 def _import_model(folder: str) -> None:
-    """Import the model's class here: vLLM looks at it in a process that imports all anew."""
+    """Import the model's class, which vLLM would do in a process that imports all of vLLM anew."""
     for name in json.loads((Path(folder) / "config.json").read_text())["architectures"]:
         ModelRegistry.register_model(name, ModelRegistry.models[name].load_model_cls())
 
