@@ -76,7 +76,7 @@ def make_plan(settings: Settings, facts: Facts | None, stack: str) -> Plan:
 
     Raises RefusedPlan with the errors among the findings when it can't work.
     """
-    findings = [*check(settings), *check_facts(settings, facts)]
+    findings = [*check(settings), *check_facts(settings, facts, stack)]
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         raise RefusedPlan(errors)
@@ -146,11 +146,14 @@ def _url(settings: Settings) -> str:
 
 
 def _interfaces(settings: Settings, facts: Facts | None) -> dict[str, str | None]:
-    found = {host.name: host.interfaces for host in facts.hosts} if facts else {}
-    return {
-        host.name: host.interface or found.get(host.name, {}).get(str(host.address))
-        for host in settings.hosts
-    }
+    """Return the name of each host's interface: as declared, or as found from the address."""
+    found = {seen.name: seen for seen in facts.hosts} if facts else {}
+    names: dict[str, str | None] = {}
+    for host in settings.hosts:
+        seen = found.get(host.name)
+        interface = seen.interface_of(str(host.address)) if seen else None
+        names[host.name] = host.interface or (interface.name if interface else None)
+    return names
 
 
 def _digest(settings: Settings, facts: Facts | None) -> str | None:

@@ -2,39 +2,82 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import TYPE_CHECKING
+
+from tandem.survey.base import FactsModel
+from tandem.survey.docker import ContainerFacts, DockerFacts, LocalImage
+from tandem.survey.gpus import Gpu
+from tandem.survey.machine import ClockFacts, DiskFacts, MemoryFacts, SystemFacts
+from tandem.survey.model import ModelFacts
+from tandem.survey.network import Interface, Listener, Route
+from tandem.survey.rdma import RdmaFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
-class _FactsModel(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class HostFacts(_FactsModel):
+class HostFacts(FactsModel):
     """One host as it is."""
 
     name: str
     problem: str | None = None
     """Why SSH could not look at the host, in its own words; the other facts are empty then."""
-    docker_problem: str | None = None
-    """What Docker answered instead of its version, or None."""
-    interfaces: dict[str, str] = {}
-    """Name of the network interface by IPv4 address."""
-    listening: frozenset[int] = frozenset()
+    system: SystemFacts = SystemFacts()
+    memory: MemoryFacts | None = None
+    clock: ClockFacts | None = None
+    docker: DockerFacts = DockerFacts()
+    docker_disk: DiskFacts | None = None
+    """Where Docker keeps images."""
+    model_disk: DiskFacts | None = None
+    """Where the model's folder is."""
+    containers: tuple[ContainerFacts, ...] = ()
+    """All containers of the host."""
+    image: LocalImage | None = None
+    gpus: tuple[Gpu, ...] = ()
+    gpu_problem: str | None = None
+    """What nvidia-smi said instead of a list of GPUs."""
+    interfaces: tuple[Interface, ...] | None = None
+    """None when the host has no program ``ip`` to ask."""
+    routes: dict[str, Route] = {}
+    """The way to each other host, by its address."""
+    paths: dict[str, str | None] = {}
+    """Whether TCP gets to each other host, by its address: None, or why it does not."""
+    rdma: RdmaFacts = RdmaFacts()
+    listeners: tuple[Listener, ...] = ()
     """TCP ports that something listens on, the deployment's own containers left out."""
-    has_model: bool = False
-    """Whether the model's folder holds a config.json."""
+    model: ModelFacts = ModelFacts()
+
+    def interface_of(self, address: str) -> Interface | None:
+        """Return the interface that holds an IPv4 address."""
+        for interface in self.interfaces or ():
+            if address in interface.addresses:
+                return interface
+        return None
+
+    def used_gpus(self, declared: int | Sequence[str]) -> tuple[Gpu, ...]:
+        """Return the GPUs that a declaration takes: the first ones, or those with the ids."""
+        if isinstance(declared, int):
+            return self.gpus[:declared]
+        return tuple(gpu for gpu in self.gpus if {str(gpu.index), gpu.uuid} & set(declared))
+
+    @property
+    def is_usable(self) -> bool:
+        """Tell whether the host could be looked at, Docker included."""
+        return self.problem is None and self.docker.problem is None
 
 
-class ImageFacts(_FactsModel):
+class ImageFacts(FactsModel):
     """What the head's Docker says of the image."""
 
     digest: str | None = None
     """The digest (``sha256:…``) that the reference stands for, or None when it is not known."""
+    platforms: tuple[str, ...] = ()
+    """What it is made for, such as ``linux/arm64``; empty when the registry did not say."""
     problem: str | None = None
     """Why the digest is not known, in Docker's words."""
 
 
-class Facts(_FactsModel):
+class Facts(FactsModel):
     """All hosts and the image."""
 
     hosts: tuple[HostFacts, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -20,20 +21,27 @@ TIMEOUT_SECONDS = 30
 
 def survey(settings: Settings, stack: str) -> Facts | None:
     """Return what is on the hosts, or None when the stack file switches the survey off."""
-    if not settings.survey:
-        return None
+    return look(settings, stack) if settings.survey else None
+
+
+def look(settings: Settings, stack: str) -> Facts:
+    """Return what is on the hosts."""
     with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
         hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
-    head = hosts[0]
-    can_ask = head.problem is None and head.docker_problem is None
+    # Only then, over the connection that is there: two at once would be two connections.
+    can_ask = hosts[0].is_usable
     image = image_facts(settings.head.target, settings.image) if can_ask else ImageFacts()
     return Facts(hosts=hosts, image=image)
 
 
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
-    words = ("sh", "-s", "--", stack, settings.model.source.path)
+    others = [str(other.address) for other in settings.hosts if other != host]
+    subjects = (stack, settings.model.source.path, settings.image.reference)
+    words = ("sh", "-s", "--", *subjects, str(settings.ray.port), *others)
+    sent = time.time()
     answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
+    received = time.time()
     if answer.returncode == UNREACHABLE:
         return HostFacts(name=host.name, problem=last_line(answer.stderr) or "no answer")
-    return host_facts(host.name, answer.stdout)
+    return host_facts(host.name, stack, answer.stdout, sent=sent, received=received)

@@ -22,8 +22,17 @@ def image_facts(target: SshTarget, image: ImageSettings) -> ImageFacts:
         return ImageFacts(digest=image.digest)
     answer = _get(target, f"/distribution/{image.reference}/json")
     if "Descriptor" in answer:
-        return ImageFacts(digest=answer["Descriptor"]["digest"])
+        return ImageFacts(
+            digest=answer["Descriptor"]["digest"], platforms=_platforms(answer.get("Platforms"))
+        )
     return ImageFacts(problem=str(answer["message"]).strip())
+
+
+def _platforms(listed: list[dict[str, str]] | None) -> tuple[str, ...]:
+    pairs = {(entry.get("os", ""), entry.get("architecture", "")) for entry in listed or []}
+    # Build attestations are listed as a platform "unknown/unknown".
+    named = {pair for pair in pairs if all(pair) and "unknown" not in pair}
+    return tuple(sorted("/".join(pair) for pair in named))
 
 
 def _is_present(target: SshTarget, name: str) -> bool:
