@@ -15,7 +15,7 @@ from tandem.ssh import SshTarget
 from tandem.survey.docker import DockerFacts
 from tandem.survey.facts import Facts, HostFacts, ImageFacts
 from tandem.survey.gpus import Gpu
-from tandem.survey.model import ModelFacts
+from tandem.survey.model_folder import ModelFolder
 from tandem.survey.network import Interface
 from tandem.survey.rdma import RdmaFacts
 from tandem.units import GIB
@@ -81,7 +81,7 @@ def host_facts(settings: Settings) -> list[HostFacts]:
             ),
             paths={address: None for address in addresses if address != addresses[number]},
             rdma=RdmaFacts(has_devices=True),
-            model=ModelFacts(has_config=True),
+            model=ModelFolder(has_config=True, config={}),
         )
         for number, host in enumerate(settings.hosts)
     ]
@@ -119,7 +119,7 @@ def facts(
     hosts = host_facts(settings)
     hosts[0] = HostFacts.model_validate({**dict(hosts[0]), **(first or {})})
     hosts[-1] = HostFacts.model_validate({**dict(hosts[-1]), **(last or {})})
-    return Facts(hosts=tuple(hosts), image=image or ImageFacts(digest=DIGEST))
+    return Facts(stack="test", hosts=tuple(hosts), image=image or ImageFacts(digest=DIGEST))
 
 
 def plan(hosts: int = 1, changes: dict[str, Any] | None = None, stack: str = "test") -> Plan:
@@ -162,4 +162,4 @@ def findings(
 ) -> list[Finding]:
     """Return what the checks say of healthy hosts with changes to the first and the last one."""
     declared = settings(hosts, changes)
-    return check_facts(declared, facts(declared, first, image, last=last), "test")
+    return check_facts(declared, facts(declared, first, image, last=last))

@@ -8,7 +8,7 @@ from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
 from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched
 from tandem.planner.arguments import expects_reasoning, listen_address
-from tandem.planner.checks import check_facts
+from tandem.planner.checks import check_facts, check_unseen
 from tandem.planner.containers import Containers
 from tandem.planner.layout import layout
 from tandem.planner.rules import check
@@ -71,12 +71,12 @@ class Plan(SpecModel):
         return (*ray, *workers, self.server)
 
 
-def make_plan(settings: Settings, facts: Facts | None, stack: str) -> Plan:
+def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
     """Decide everything about a deployment.
 
     Raises RefusedPlan with the errors among the findings when it can't work.
     """
-    findings = [*check(settings), *check_facts(settings, facts, stack)]
+    findings = [*check(settings), *check_facts(settings, facts), *check_unseen(settings, facts)]
     errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if errors:
         raise RefusedPlan(errors)
@@ -145,9 +145,9 @@ def _url(settings: Settings) -> str:
     return f"http://{host}:{settings.serve.port}"
 
 
-def _interfaces(settings: Settings, facts: Facts | None) -> dict[str, str | None]:
+def _interfaces(settings: Settings, facts: Facts) -> dict[str, str | None]:
     """Return the name of each host's interface: as declared, or as found from the address."""
-    found = {seen.name: seen for seen in facts.hosts} if facts else {}
+    found = {seen.name: seen for seen in facts.hosts}
     names: dict[str, str | None] = {}
     for host in settings.hosts:
         seen = found.get(host.name)
@@ -156,5 +156,5 @@ def _interfaces(settings: Settings, facts: Facts | None) -> dict[str, str | None
     return names
 
 
-def _digest(settings: Settings, facts: Facts | None) -> str | None:
-    return settings.image.digest or (facts.image.digest if facts else None)
+def _digest(settings: Settings, facts: Facts) -> str | None:
+    return settings.image.digest or facts.image.digest

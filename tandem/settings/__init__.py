@@ -2,12 +2,13 @@
 
 from tandem.settings.hosts import HostSettings
 from tandem.settings.image import ImageSettings
-from tandem.settings.load import load_settings
+from tandem.settings.load import STACKS, load_settings
 from tandem.settings.model import ModelSettings, ModelSource
 from tandem.settings.serve import RaySettings, ServeSettings
 from tandem.settings.stack import Settings
 
 __all__ = [
+    "STACKS",
     "HostSettings",
     "ImageSettings",
     "ModelSettings",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 NAMESPACE = "tandem:"
+
+STACKS = Path("stacks")
+"""The folder of the stack files, from the project's (``stackConfigDir`` of Pulumi.yaml)."""
 
 _FORMS: dict[str | int, str] = {
     "ssh": "write an alias, user@host, or ssh://user@host:port",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tandem.survey.base import FactsModel
 from tandem.survey.docker import ContainerFacts, DockerFacts, LocalImage
 from tandem.survey.gpus import Gpu
 from tandem.survey.machine import ClockFacts, DiskFacts, MemoryFacts, SystemFacts
-from tandem.survey.model import ModelFacts
+from tandem.survey.model_folder import ModelFolder
 from tandem.survey.network import Interface, Listener, Route
 from tandem.survey.rdma import RdmaFacts
 
@@ -45,7 +45,7 @@ class HostFacts(FactsModel):
     rdma: RdmaFacts = RdmaFacts()
     listeners: tuple[Listener, ...] = ()
     """TCP ports that something listens on, the deployment's own containers left out."""
-    model: ModelFacts = ModelFacts()
+    model: ModelFolder = ModelFolder()
 
     def interface_of(self, address: str) -> Interface | None:
         """Return the interface that holds an IPv4 address."""
@@ -77,8 +77,22 @@ class ImageFacts(FactsModel):
     """Why the digest is not known, in Docker's words."""
 
 
-class Facts(FactsModel):
-    """All hosts and the image."""
+class ModelFacts(FactsModel):
+    """What the model's own files say."""
 
-    hosts: tuple[HostFacts, ...]
-    image: ImageFacts
+    config: dict[str, Any]
+    """Its ``config.json``."""
+    weights_bytes: int | None = None
+    """Bytes of all tensors by the headers of the safetensors files, or None: not read."""
+
+
+class Facts(FactsModel):
+    """All hosts, the image and the model."""
+
+    stack: str = ""
+    """The stack whose containers count as the deployment's own."""
+    hosts: tuple[HostFacts, ...] = ()
+    """Empty when nobody looked at them."""
+    image: ImageFacts = ImageFacts()
+    model: ModelFacts | None = None
+    """None when nobody has read a config.json."""

@@ -8,20 +8,22 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.ssh import UNREACHABLE, last_line
-from tandem.survey.facts import Facts, HostFacts, ImageFacts
+from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tandem.settings import HostSettings, Settings
 
 TIMEOUT_SECONDS = 30
 """How long one host may take to answer."""
 
 
-def survey(settings: Settings, stack: str) -> Facts | None:
-    """Return what is on the hosts, or None when the stack file switches the survey off."""
-    return look(settings, stack) if settings.survey else None
+def survey(settings: Settings, stack: str) -> Facts:
+    """Return what is on the hosts; of none when the stack file switches the survey off."""
+    return look(settings, stack) if settings.survey else Facts(stack=stack)
 
 
 def look(settings: Settings, stack: str) -> Facts:
@@ -31,7 +33,15 @@ def look(settings: Settings, stack: str) -> Facts:
     # Only then, over the connection that is there: two at once would be two connections.
     can_ask = hosts[0].is_usable
     image = image_facts(settings.head.target, settings.image) if can_ask else ImageFacts()
-    return Facts(hosts=hosts, image=image)
+    return Facts(stack=stack, hosts=hosts, image=image, model=model_facts(hosts))
+
+
+def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
+    """Return the model as the first host has it that has one."""
+    for host in hosts:
+        if host.model.config is not None:
+            return ModelFacts(config=host.model.config, weights_bytes=host.model.weights_bytes)
+    return None
 
 
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:

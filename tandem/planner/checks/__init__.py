@@ -16,20 +16,20 @@ from tandem.planner.checks.paths import check_paths
 from tandem.planner.checks.places import places
 from tandem.planner.checks.rdma import check_rdma
 from tandem.planner.checks.skew import check_skew
-from tandem.planner.checks.undeclared import check_undeclared
+from tandem.planner.checks.unseen import check_unseen
 
 if TYPE_CHECKING:
     from tandem.findings import Finding
     from tandem.settings import Settings
     from tandem.survey.facts import Facts
 
-__all__ = ["check_facts"]
+__all__ = ["check_facts", "check_unseen"]
 
 
-def check_facts(settings: Settings, facts: Facts | None, stack: str) -> list[Finding]:
-    """Return the findings of settings against facts, or what has to be declared without facts."""
-    if facts is None:
-        return list(check_undeclared(settings))
+def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
+    """Return the findings of settings against what was seen; none when nobody looked."""
+    if not facts.hosts:
+        return []
     everywhere = places(settings, facts)
     # What could not be looked at has one finding, not one for each thing that was not seen.
     usable = [place for place in everywhere if place.seen.is_usable]
@@ -37,7 +37,7 @@ def check_facts(settings: Settings, facts: Facts | None, stack: str) -> list[Fin
         *check_access(everywhere),
         *check_interfaces(settings, usable),
         *check_paths(usable),
-        *check_names(usable, stack),
+        *check_names(usable, facts.stack),
         *check_ports(settings, usable),
         *check_gpus(usable),
         *check_rdma(settings, usable),

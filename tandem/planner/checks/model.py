@@ -37,6 +37,13 @@ def check_model(settings: Settings, hosts: Sequence[Place]) -> Iterator[Finding]
 
 def _files(host: Place) -> Iterator[Finding]:
     model = host.seen.model
+    if model.config is None:
+        yield error(
+            "config-unreadable",
+            PATH,
+            f"config.json on {host.name} can't be read, or is no JSON object",
+            "copy it again",
+        )
     if model.missing:
         yield error(
             "weights-missing",
@@ -71,7 +78,7 @@ def _differences(hosts: Sequence[Place]) -> Iterator[Finding]:
             f"{_size(sizes.get(name))} on {hosts[0].name}",
             f"{_size(theirs.get(name))} on {host.name}",
         ]
-        said = " and ".join(words) if unequal else f"other text on {host.name}"
+        said = " and ".join(words) if unequal else f"another one on {host.name}"
         yield error(
             "model-differs",
             PATH,

@@ -8,7 +8,8 @@ from pydantic import ValidationError
 from tandem.errors import RefusedPlan
 from tandem.planner import make_plan
 from tandem.planner.plan import RayPlan
-from tandem.survey.model import ModelFacts
+from tandem.survey.facts import Facts
+from tandem.survey.model_folder import ModelFolder
 from tests.builders import DIGEST, facts, plan, settings
 
 
@@ -69,7 +70,7 @@ def test_what_changes_the_server_alone_leaves_ray_running(changes: dict[str, Any
 def test_a_plan_that_cannot_work_is_refused_with_every_error_and_no_warning() -> None:
     declared = settings(2, {"serve.tensorParallel": 3, "image.reference": "vllm:1"})
     with pytest.raises(RefusedPlan) as refused:
-        make_plan(declared, facts(declared, {"model": ModelFacts()}), "test")
+        make_plan(declared, facts(declared, {"model": ModelFolder()}), "test")
     assert [f.code for f in refused.value.findings] == ["gpus-too-few", "model-missing"]
     assert len(str(refused.value).splitlines()) == 2
 
@@ -86,7 +87,7 @@ def test_a_tag_becomes_its_digest_on_every_host() -> None:
 
 def test_without_a_survey_the_declared_digest_and_interfaces_are_used() -> None:
     declared = settings(2, {"hosts.0.interface": "e0", "hosts.1.interface": "e1"})
-    made = make_plan(declared, None, "test")
+    made = make_plan(declared, Facts(), "test")
     assert [host.image for host in made.hosts] == [f"registry.example/vllm@{DIGEST}"] * 2
     assert made.server.env["NCCL_SOCKET_IFNAME"] == "e0"
 

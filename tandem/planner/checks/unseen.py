@@ -10,10 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tandem.settings import Settings
+    from tandem.survey.facts import Facts
 
 
-def check_undeclared(settings: Settings) -> Iterator[Finding]:
-    """Yield what has to be declared when nobody looks at the hosts."""
+def check_unseen(settings: Settings, facts: Facts) -> Iterator[Finding]:
+    """Yield what the stack file has to say to be deployed when nobody looked at the hosts."""
+    if facts.hosts:
+        return
     for index, host in enumerate(settings.hosts):
         if host.interface is None and settings.spans_hosts:
             yield error(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from tandem.survey.base import FactsModel
 
 
@@ -28,12 +31,12 @@ class WeightFile(FactsModel):
         return None if self.header is None or self.is_broken else self.size - 8 - self.header
 
 
-class ModelFacts(FactsModel):
+class ModelFolder(FactsModel):
     """What a host has of the model."""
 
     has_config: bool = False
-    config: str | None = None
-    """The text of config.json, its first MiB; None when it can't be read."""
+    config: dict[str, Any] | None = None
+    """What config.json says; None when it can't be read, or is no JSON object below 1 MiB."""
     files: tuple[WeightFile, ...] = ()
     """Every ``*.safetensors``, by name."""
     indexed: frozenset[str] | None = None
@@ -60,17 +63,25 @@ class ModelFacts(FactsModel):
         return sum(known) if known and len(known) == len(sizes) and not self.missing else None
 
 
-def read_model(config: str, weights: str, index: str) -> ModelFacts:
+def read_model_folder(config: str, weights: str, index: str) -> ModelFolder:
     """Read the ``config``, ``weights`` and ``index`` sections of the probe."""
     found, _, text = config.partition("\n")
     indexed = frozenset(line.strip('"') for line in index.splitlines())
     files = (_file(line) for line in weights.splitlines())
-    return ModelFacts(
+    return ModelFolder(
         has_config=found == "yes",
-        config=text or None,
+        config=_object(text),
         files=tuple(sorted((f for f in files if f is not None), key=lambda file: file.name)),
         indexed=indexed or None,
     )
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    try:
+        config = json.loads(text)
+    except ValueError:
+        return None
+    return config if isinstance(config, dict) else None
 
 
 def _file(line: str) -> WeightFile | None:

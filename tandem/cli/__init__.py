@@ -1,0 +1,1 @@
+"""``python -m tandem``: what the planner and the survey say, without Pulumi."""
