@@ -8,6 +8,9 @@ from typing import Any
 
 from tandem.survey.base import FactsModel
 
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+"""What images call the processors that ``uname -m`` names."""
+
 _VERSION = r"(\d+\.\S+) (\d+\.\d+)"
 
 
@@ -22,6 +25,8 @@ class DockerFacts(FactsModel):
     storage: str | None = None
     """The storage driver, e.g. ``overlay2``."""
     runtimes: tuple[str, ...] = ()
+    insecure_registries: tuple[str, ...] = ()
+    """Registries that the daemon is told to trust without TLS."""
     gpu_ways: tuple[str, ...] = ()
     """What lets Docker hand out NVIDIA GPUs: ``runtime``, ``hook``, ``CDI``; empty means nothing.
 
@@ -70,6 +75,7 @@ def read_docker(version: str, info: str, cdi: str, hook: str) -> DockerFacts:
     # DiscoveredDevices is there since Docker 28.2.
     devices = [str(device.get("ID")) for device in data.get("DiscoveredDevices") or []]
     has_cdi = bool(cdi) or any(device.startswith("nvidia.com/gpu") for device in devices)
+    registries = (data.get("RegistryConfig") or {}).get("IndexConfigs") or {}
     ways = {"runtime": "nvidia" in runtimes, "hook": bool(hook), "CDI": has_cdi}
     return DockerFacts(
         version=found[1],
@@ -77,6 +83,9 @@ def read_docker(version: str, info: str, cdi: str, hook: str) -> DockerFacts:
         rootless="name=rootless" in (data.get("SecurityOptions") or []),
         storage=data.get("Driver"),
         runtimes=runtimes,
+        insecure_registries=tuple(
+            sorted(name for name, registry in registries.items() if not registry.get("Secure"))
+        ),
         gpu_ways=tuple(name for name, is_there in ways.items() if is_there),
     )
 

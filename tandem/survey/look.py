@@ -31,8 +31,8 @@ def look(settings: Settings, stack: str) -> Facts:
     with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
         hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
     # Only then, over the connection that is there: two at once would be two connections.
-    can_ask = hosts[0].is_usable
-    image = image_facts(settings.head.target, settings.image) if can_ask else ImageFacts()
+    head, target = hosts[0], settings.head.target
+    image = image_facts(target, settings.image, head) if head.is_usable else ImageFacts()
     return Facts(stack=stack, hosts=hosts, image=image, model=model_facts(hosts))
 
 
@@ -47,7 +47,7 @@ def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
-    subjects = (stack, settings.model.source.path, settings.image.reference)
+    subjects = (stack, settings.model.source.path, settings.image.exact)
     words = ("sh", "-s", "--", *subjects, str(settings.ray.port), *others)
     sent = time.time()
     answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)

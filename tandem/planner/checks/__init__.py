@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tandem.planner.checks.access import check_access
 from tandem.planner.checks.clock import check_clocks
 from tandem.planner.checks.containers import check_names, check_ports
-from tandem.planner.checks.disks import check_disks
+from tandem.planner.checks.disks import check_disks, check_shm
 from tandem.planner.checks.gpus import check_gpus
 from tandem.planner.checks.image import check_image, check_platforms
 from tandem.planner.checks.model import check_model
@@ -42,7 +42,8 @@ def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
         *check_gpus(usable),
         *check_rdma(settings, usable),
         *check_model(settings, usable),
-        *check_disks(settings, usable),
+        *check_disks(usable, facts.image),
+        *check_shm(settings, usable),
         *check_clocks(usable),
         *check_skew(usable),
         *check_platforms(settings, usable, facts.image),

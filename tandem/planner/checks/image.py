@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PATH = "tandem:image.reference"
 
 _PLATFORMS = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}
-"""What images call the processors that ``uname -m`` names."""
+"""Platforms as images name them, by what ``uname -m`` says."""
 
 
 def check_image(settings: Settings, seen: ImageFacts) -> Iterator[Finding]:

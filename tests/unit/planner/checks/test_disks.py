@@ -2,9 +2,10 @@
 
 from tandem.findings import Severity
 from tandem.survey.docker import LocalImage
+from tandem.survey.facts import ImageFacts
 from tandem.survey.machine import DiskFacts, MemoryFacts
 from tandem.units import GIB, MIB
-from tests.builders import findings
+from tests.builders import DIGEST, findings
 
 IMAGE = LocalImage(id="sha256:1", architecture="amd64", size=20 * GIB)
 
@@ -40,3 +41,14 @@ def test_shared_memory_above_the_hosts_own_is_a_warning() -> None:
     assert (finding.code, finding.severity) == ("shm-exceeds-memory", Severity.WARNING)
     assert "10.0 GiB are more than the memory of host-1, 8.0 GiB" in finding.message
     assert findings(1, memory, changes={"shmSize": "2GiB"}) == []
+
+
+def test_an_image_that_no_host_has_is_measured_by_its_layers() -> None:
+    layers = ImageFacts(digest=DIGEST, layers_bytes=8 * GIB)
+    (refused,) = findings(1, {"docker_disk": disk(7 * GIB)}, image=layers)
+    assert (refused.code, refused.severity) == ("disk-too-small", Severity.ERROR)
+    assert "the image takes, packed, 8.0 GiB" in refused.message
+    (warned,) = findings(1, {"docker_disk": disk(20 * GIB)}, image=layers)
+    assert (warned.code, warned.severity) == ("disk-too-small", Severity.WARNING)
+    assert "8.0 GiB packed and 24.0 GiB or so" in warned.message
+    assert findings(1, {"docker_disk": disk(24 * GIB)}, image=layers) == []
