@@ -45,3 +45,10 @@ def test_what_keeps_from_looking_is_the_only_thing_told(first: dict[str, Any], l
 def test_a_worker_that_is_not_reachable_is_named_by_its_place() -> None:
     (finding,) = findings(2, last={"problem": "no route"})
     assert finding.path == "tandem:hosts[1].ssh"
+
+
+def test_rootless_docker_has_another_network_and_is_a_warning() -> None:
+    rootless = DockerFacts(version="29.1.3", gpu_ways=("CDI",), rootless=True)
+    (finding,) = findings(1, {"docker": rootless})
+    assert (finding.code, finding.severity) == ("docker-rootless", Severity.WARNING)
+    assert "without 10.0.0.1" in finding.message
