@@ -82,7 +82,7 @@ def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts:
     assert chat(outputs["endpoint"])["reasoning"]
     for host, container in zip(hosts.hosts, (HEAD, WORKER), strict=True):
         processes = host.ssh(f"docker top {container}").stdout
-        assert processes.count("ray::RayWorkerWrapper") == 1, processes
+        assert processes.count("ray::RayWorkerProc") == 1, processes
 
 
 def test_a_second_up_and_a_refresh_find_nothing_to_do(
