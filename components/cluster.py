@@ -9,7 +9,7 @@ import pulumi
 from components.docker_host import DockerHost
 from components.ray import JoinGate, RayCluster, RayHead, RayWorker
 from components.vllm_server import ReadyGate, VllmServer
-from tandem.planner import Plan
+from tandem.planner import Plan, beside
 from tandem.planner.plan import RayPlan
 
 
@@ -18,6 +18,10 @@ class Cluster(pulumi.ComponentResource):
 
     endpoint: pulumi.Output[str]
     containers: pulumi.Output[dict[str, str]]
+    api_key: pulumi.Output[str] | None
+    """Key that clients have to send; None when everybody may ask."""
+    memory: pulumi.Output[dict[str, dict[str, str]]]
+    """What was planned for a rank, beside what the start logged."""
 
     def __init__(self, name: str, plan: Plan, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tandem:index:Cluster", name, None, opts)
@@ -33,6 +37,9 @@ class Cluster(pulumi.ComponentResource):
         self.containers = pulumi.Output.all(
             **{spec.name: made.id for spec, made in zip(plan.containers, containers, strict=True)}
         )
+        self.memory = ready.started.apply(lambda started: beside(plan.fit, started))
+        key = plan.api_key
+        self.api_key = pulumi.Output.secret(key.get_secret_value()) if key else None
         self.register_outputs({"endpoint": self.endpoint, "containers": self.containers})
 
 

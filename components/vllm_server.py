@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pulumi
@@ -50,6 +51,8 @@ class ReadyGate(pulumi.ComponentResource):
     """Done only when the server has completed a chat."""
 
     command: local.Command
+    started: pulumi.Output[dict[str, float]]
+    """What the server logged of its memory."""
 
     def __init__(
         self,
@@ -60,4 +63,5 @@ class ReadyGate(pulumi.ComponentResource):
     ) -> None:
         super().__init__("tandem:index:ReadyGate", name, None, opts)
         self.command = gate(name, "ready", plan.ready.to_json(), [server.container], self)
+        self.started = self.command.stdout.apply(lambda text: json.loads(text).get("started", {}))
         self.register_outputs({"report": self.command.stdout})

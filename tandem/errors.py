@@ -1,9 +1,10 @@
 """The exceptions that Tandem raises on purpose.
 
 TandemError
-├── InvalidStack    the stack file does not say what can be built; carries findings
-├── RefusedPlan     the declaration cannot work on these hosts; carries findings
-└── GateFailed      what a gate waits for did not come true in time, or cannot any more
+├── InvalidStack      the stack file does not say what can be built; carries findings
+├── RefusedPlan       the declaration cannot work on these hosts; carries findings
+├── UnreadableConfig  a config.json does not say what every model has to say
+└── GateFailed        what a gate waits for did not come true in time, or cannot any more
 """
 
 from __future__ import annotations
@@ -34,6 +35,10 @@ class InvalidStack(FindingsError):
 
 class RefusedPlan(FindingsError):
     """The stack file is well formed, but what it declares cannot work."""
+
+
+class UnreadableConfig(TandemError):
+    """A model's config.json lacks a key that every model has, or holds no usable value for it."""
 
 
 class GateFailed(TandemError):

@@ -15,6 +15,16 @@ _BYTES |= {"KiB": 2**10, "MiB": MIB, "GiB": GIB, "TiB": 2**40}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
+def divide_up(number: int, by: int) -> int:
+    """Return the quotient of two whole numbers, rounded up."""
+    return -(number // -by)
+
+
+def gib(size: int) -> str:
+    """Write a size in GiB with two digits, as vLLM's log does."""
+    return f"{size / GIB:.2f} GiB"
+
+
 def parse_bytes(value: object) -> object:
     """Turn ``"119.7GiB"`` into bytes; numbers pass through.
 

@@ -39,7 +39,12 @@ def config(hosts: int = 1) -> dict[str, Any]:
 
 def changed(hosts: int, changes: dict[str, Any]) -> dict[str, Any]:
     """Return ``config(hosts)`` with e.g. ``{"hosts.0.address": "10.0.0.9"}`` set."""
-    data = copy.deepcopy(config(hosts))
+    return with_changes(config(hosts), changes)
+
+
+def with_changes(original: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy with e.g. ``{"a.0.b": 1}`` set; None takes a key away."""
+    data = copy.deepcopy(original)
     for key, value in changes.items():
         *path, last = [int(part) if part.isdigit() else part for part in key.split(".")]
         place: Any = data

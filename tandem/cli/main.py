@@ -6,17 +6,17 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tandem.cli import survey
+from tandem.cli import plan, survey
 from tandem.errors import InvalidStack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (survey,)
+COMMANDS = (plan, survey)
 """Each module has NAME, its docstring as help, ``add_arguments`` and ``run``."""
 
 OK, INVALID, REFUSED = 0, 2, 3
-"""Exit statuses: no errors; the file is invalid; errors found."""
+"""Exit statuses: fits or tight; the file is invalid; refused by memory or by a rule."""
 
 
 def main(words: Sequence[str]) -> int:

@@ -13,6 +13,8 @@ from tandem.errors import GateFailed
 from tandem.gates.containers import Watch, exec_python, log_tail, say, with_log
 from tandem.gates.run import run_gate
 from tandem.gates.spec import ReadySpec
+from tandem.gates.start_log import start_log
+from tandem.gates.start_records import write_record
 from tandem.remote import source
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _PROGRESS = re.compile(
 
 
 def ready(spec: ReadySpec) -> dict[str, object]:
-    """Wait until the server has answered a chat; return its words and the seconds it took.
+    """Wait until the server has answered a chat; return the seconds and what the start logged.
 
     Raises GateFailed at the deadline, when a container ends, or when the answer is wrong.
     """
@@ -48,8 +50,12 @@ def ready(spec: ReadySpec) -> dict[str, object]:
             "a reasoning parser is set, but the answer has no reasoning: "
             f"{answer['content'][:200]!r}; check the parser's name against the model"
         )
-    say(f"{spec.served_name} answered after {guard.seconds:.0f} s")
-    return {"servedName": spec.served_name, "seconds": round(guard.seconds)}
+    seconds = guard.seconds
+    say(f"{spec.served_name} answered after {seconds:.0f} s")
+    started = start_log(spec.server)
+    if spec.record and write_record(spec.record, started):
+        say(f"what the start logged of its memory is in {spec.record.path}")
+    return {"servedName": spec.served_name, "seconds": round(seconds), "started": started}
 
 
 class _Guard:
@@ -89,7 +95,9 @@ class _Guard:
 
 
 def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
-    words = (spec.url, spec.served_name, str(PATIENCE_SECONDS))
+    words = [spec.url, spec.served_name, str(PATIENCE_SECONDS)]
+    if spec.key_file is not None:
+        words.append(spec.key_file)
     command = exec_python(spec.server, ASK_SECONDS, *words)
     answer = spec.server.target.run_watched(
         *command, stdin=source("ask.py"), watch=guard.check, every=POLL_SECONDS

@@ -57,6 +57,18 @@ class JoinSpec:
 
 
 @dataclass(frozen=True)
+class Record:
+    """Where and as what a gate keeps what the start logged."""
+
+    path: str
+    """A file of JSON, relative to the project's folder."""
+    start: dict[str, Any]
+    """What tells this start from others whose memory is another."""
+    requested_bytes: int
+    """What vLLM asks for on a rank."""
+
+
+@dataclass(frozen=True)
 class ReadySpec:
     """What the ready gate waits for: the server lists its model and completes a chat."""
 
@@ -66,6 +78,10 @@ class ReadySpec:
     served_name: str
     expects_reasoning: bool
     timeout_seconds: int
+    key_file: str | None = None
+    """Where the server's container has the API's key; None when the API has none."""
+    record: Record | None = None
+    """None where there is nothing to learn."""
 
     def to_json(self) -> str:
         """Return the spec as JSON, the same text for the same spec."""
@@ -77,4 +93,5 @@ class ReadySpec:
         data = json.loads(text)
         data["server"] = Watched.of(data["server"])
         data["others"] = tuple(Watched.of(other) for other in data["others"])
+        data["record"] = Record(**data["record"]) if data["record"] else None
         return cls(**data)

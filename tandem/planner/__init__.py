@@ -2,5 +2,6 @@
 
 from tandem.planner.plan import Plan, make_plan
 from tandem.planner.specs import ContainerSpec, Mount, Upload, VolumeSpec
+from tandem.planner.summary import beside
 
-__all__ = ["ContainerSpec", "Mount", "Plan", "Upload", "VolumeSpec", "make_plan"]
+__all__ = ["ContainerSpec", "Mount", "Plan", "Upload", "VolumeSpec", "beside", "make_plan"]

@@ -24,12 +24,10 @@ RESERVED = {
     "--max-num-batched-tokens": "serve.maxNumBatchedTokens",
     "--gpu-memory-utilization": "serve.gpuMemoryUtilization",
     "--kv-cache-dtype": "serve.kvCacheDtype",
+    "--kv-cache-memory-bytes": "serve.kvCacheMemory",
     "--distributed-executor-backend": "tandem:backend",
 }
 """Flags that settings decide, and the key that decides each."""
-
-SECRETS = ("--api-key", "--hf-token")
-"""Flags that would show a secret to everybody who can list processes."""
 
 
 def listen_address(settings: Settings) -> str:
@@ -52,6 +50,7 @@ def serve_arguments(settings: Settings) -> tuple[str, ...]:
         "--max-num-batched-tokens": serve.max_num_batched_tokens,
         "--gpu-memory-utilization": serve.gpu_memory_utilization,
         "--kv-cache-dtype": serve.kv_cache_dtype,
+        "--kv-cache-memory-bytes": serve.kv_cache_memory,
     }
     words = [
         word for flag, value in options.items() if value is not None for word in (flag, str(value))

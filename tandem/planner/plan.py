@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
-from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched
+from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched
 from tandem.planner.arguments import expects_reasoning, listen_address
-from tandem.planner.checks import check_facts, check_unseen
-from tandem.planner.containers import Containers
-from tandem.planner.layout import layout
-from tandem.planner.rules import check
+from tandem.planner.assess import assess, image_digest
+from tandem.planner.checks import check_unseen
+from tandem.planner.containers import KEY_FILE, Containers
+from tandem.planner.memory.result import Fit
+from tandem.planner.memory.starts import record
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
 from tandem.ssh import SshTarget
 
@@ -48,6 +51,8 @@ class Plan(SpecModel):
     stack: str
     findings: tuple[Finding, ...]
     ranks: tuple[Rank, ...]
+    fit: Fit | None
+    """How the memory is shared out; None when the model's config.json is not known."""
     hosts: tuple[HostPlan, ...]
     """The first one is the head."""
     ray: RayPlan | None
@@ -57,6 +62,8 @@ class Plan(SpecModel):
     model: str
     served_name: str
     endpoint: str
+    api_key: SecretStr | None
+    """Key that clients have to send, or None: everybody may ask."""
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
@@ -76,26 +83,28 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
 
     Raises RefusedPlan with the errors among the findings when it can't work.
     """
-    findings = [*check(settings), *check_facts(settings, facts), *check_unseen(settings, facts)]
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    assessment = assess(settings, facts)
+    errors = (*assessment.errors, *check_unseen(settings, facts))
     if errors:
         raise RefusedPlan(errors)
     containers = Containers(settings, stack, _interfaces(settings, facts))
-    image = f"{settings.image.repository}@{_digest(settings, facts)}"
+    image = f"{settings.image.repository}@{image_digest(settings, facts)}"
     hosts = tuple(_host(settings, containers, host, image) for host in settings.hosts)
     server = containers.server()
     ray = _ray(settings, containers, hosts) if settings.spans_hosts else None
     return Plan(
         stack=stack,
-        findings=tuple(findings),
-        ranks=layout(settings),
+        findings=assessment.findings,
+        ranks=assessment.ranks,
+        fit=assessment.fit,
         hosts=hosts,
         ray=ray,
         server=server,
-        ready=_ready(settings, hosts, ray, server),
+        ready=_ready(settings, hosts, ray, server, record(assessment.start, assessment.fit)),
         model=settings.model.id,
         served_name=settings.model.name,
         endpoint=f"{_url(settings)}/v1",
+        api_key=settings.api_key,
     )
 
 
@@ -126,7 +135,11 @@ def _ray(settings: Settings, containers: Containers, hosts: tuple[HostPlan, ...]
 
 
 def _ready(
-    settings: Settings, hosts: tuple[HostPlan, ...], ray: RayPlan | None, server: ContainerSpec
+    settings: Settings,
+    hosts: tuple[HostPlan, ...],
+    ray: RayPlan | None,
+    server: ContainerSpec,
+    kept: Record | None,
 ) -> ReadySpec:
     head = hosts[0]
     return ReadySpec(
@@ -136,6 +149,8 @@ def _ready(
         served_name=settings.model.name,
         expects_reasoning=expects_reasoning(settings),
         timeout_seconds=settings.serve.ready_timeout,
+        key_file=KEY_FILE if settings.api_key else None,
+        record=kept,
     )
 
 
@@ -147,14 +162,11 @@ def _url(settings: Settings) -> str:
 
 def _interfaces(settings: Settings, facts: Facts) -> dict[str, str | None]:
     """Return the name of each host's interface: as declared, or as found from the address."""
-    found = {seen.name: seen for seen in facts.hosts}
-    names: dict[str, str | None] = {}
-    for host in settings.hosts:
-        seen = found.get(host.name)
-        interface = seen.interface_of(str(host.address)) if seen else None
-        names[host.name] = host.interface or (interface.name if interface else None)
-    return names
-
-
-def _digest(settings: Settings, facts: Facts) -> str | None:
-    return settings.image.digest or facts.image.digest
+    seen = {
+        host.name: host.interface_of(str(declared.address))
+        for declared, host in zip(settings.hosts, facts.hosts, strict=False)
+    }
+    return {
+        host.name: host.interface or (found.name if (found := seen.get(host.name)) else None)
+        for host in settings.hosts
+    }

@@ -1,16 +1,18 @@
 """What the user declares: the keys of a stack file, checked one by one, without any I/O."""
 
-from tandem.settings.hosts import HostSettings
+from tandem.settings.hosts import HostSettings, MemorySettings
 from tandem.settings.image import ImageSettings
-from tandem.settings.load import STACKS, load_settings
+from tandem.settings.load import STACKS, STARTS, load_settings
 from tandem.settings.model import ModelSettings, ModelSource
 from tandem.settings.serve import RaySettings, ServeSettings
 from tandem.settings.stack import Settings
 
 __all__ = [
     "STACKS",
+    "STARTS",
     "HostSettings",
     "ImageSettings",
+    "MemorySettings",
     "ModelSettings",
     "ModelSource",
     "RaySettings",

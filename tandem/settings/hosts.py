@@ -9,6 +9,16 @@ from pydantic import Field
 
 from tandem.settings.base import Environment, SettingsModel, Text
 from tandem.ssh import SshTarget
+from tandem.units import Bytes
+
+
+class MemorySettings(SettingsModel):
+    """The memory of a host's GPUs, for planning without a look at the host."""
+
+    total: Bytes
+    """Memory of one GPU as CUDA counts it; on unified memory that of the host."""
+    unified: bool = False
+    """Whether GPU and CPU share one memory, as on DGX Spark."""
 
 
 class HostSettings(SettingsModel):
@@ -28,6 +38,8 @@ class HostSettings(SettingsModel):
     """The network interface that holds the address; found on the host when absent."""
     gpus: Annotated[int, Field(ge=1)] | Annotated[tuple[Text, ...], Field(min_length=1)] = 1
     """How many GPUs to use, or the list of their device ids."""
+    memory: MemorySettings | None = None
+    """Memory of its GPUs; found on the host when absent."""
     env: Environment = {}
     """Environment variables of this host's containers alone; never copied to another host."""
 

@@ -19,6 +19,10 @@ class ImageSettings(SettingsModel):
     entrypoint: Literal["vllm", "image"] | Annotated[tuple[str, ...], Field(min_length=1)] = "vllm"
     """What starts the server: ``vllm serve``, the image's own entrypoint, or a list of words."""
 
+    vllm: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?[\w.+-]*$")] | None = None
+    """Version of vLLM in the image, e.g. ``"0.19.1"``, for the rules that depend on it; read from
+    the tag when absent and the image is vLLM's own."""
+
     @property
     def repository(self) -> str:
         """Return the reference without tag and digest."""

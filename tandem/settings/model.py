@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tandem.settings.base import SettingsModel
+from tandem.units import Bytes
 
 
 class ModelSource(SettingsModel):
@@ -25,6 +26,11 @@ class ModelSettings(SettingsModel):
     """Where the weights are."""
     served_name: Annotated[str, Field(min_length=1)] | None = None
     """The name that clients use; the model's id when absent."""
+
+    config: Annotated[str, Field(min_length=1)] | None = None
+    """Path of a copy of the model's ``config.json``, relative to the stack file."""
+    weights: Bytes | None = None
+    """Size of the weights, all files together; counted from ``config.json`` when absent."""
 
     @property
     def name(self) -> str:

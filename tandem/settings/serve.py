@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from tandem.settings.base import Environment, SettingsModel
-from tandem.units import Seconds
+from tandem.units import Bytes, Seconds
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 
@@ -30,6 +30,8 @@ class ServeSettings(SettingsModel):
     """Share of each GPU's memory that vLLM may use; vLLM's default when absent."""
     kv_cache_dtype: str | None = None
     """Data type of the KV cache; vLLM's default when absent."""
+    kv_cache_memory: Bytes | None = None
+    """Size of the KV cache of each GPU; the utilization does not count then."""
     port: Port = 8000
     """Port of the OpenAI-compatible API on the head."""
     listen: IPv4Address | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SecretStr
 
 from tandem.settings.base import SettingsModel
 from tandem.settings.hosts import HostSettings
@@ -37,10 +37,14 @@ class Settings(SettingsModel):
     """How Ray spans the hosts."""
     backend: Literal["ray"] = "ray"
     """What carries tensor and pipeline parallelism over several hosts."""
+    api_key: Annotated[SecretStr, Field(min_length=1)] | None = None
+    """Key that clients have to send; `pulumi config set --secret tandem:apiKey` keeps it secret."""
     rdma: bool = True
     """Give containers /dev/infiniband, IPC_LOCK and unlimited locked memory."""
     shm_size: Bytes = 10 * GIB
     """Size limit of each container's /dev/shm; only what is used takes memory."""
+    planner: Literal["enforce", "warn"] = "enforce"
+    """What it means when the memory does not fit: an error, or only a warning."""
     survey: Switch = True
     """Look at the hosts before each preview and up."""
 

@@ -1,6 +1,15 @@
 """A read-only look at the hosts over SSH: what is there."""
 
-from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
-from tandem.survey.look import look, survey
+from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts, StartFacts
+from tandem.survey.look import files, look, survey
 
-__all__ = ["Facts", "HostFacts", "ImageFacts", "ModelFacts", "look", "survey"]
+__all__ = [
+    "Facts",
+    "HostFacts",
+    "ImageFacts",
+    "ModelFacts",
+    "StartFacts",
+    "files",
+    "look",
+    "survey",
+]

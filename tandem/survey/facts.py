@@ -88,8 +88,20 @@ class ModelFacts(FactsModel):
     """Bytes of all tensors by the headers of the safetensors files, or None: not read."""
 
 
+class StartFacts(FactsModel):
+    """What an earlier start logged of its memory. Sizes in bytes, for one rank."""
+
+    start: dict[str, Any]
+    """What tells this start from others whose memory is another."""
+    weights_bytes: int | None
+    non_kv_bytes: int
+    """What vLLM asked for less what it left for the KV cache."""
+    when: str
+    """The day."""
+
+
 class Facts(FactsModel):
-    """All hosts, the image and the model."""
+    """All hosts, the image, the model and earlier starts."""
 
     stack: str = ""
     """The stack whose containers count as the deployment's own."""
@@ -98,3 +110,4 @@ class Facts(FactsModel):
     image: ImageFacts = ImageFacts()
     model: ModelFacts | None = None
     """None when nobody has read a config.json."""
+    starts: tuple[StartFacts, ...] = ()

@@ -7,13 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from tandem.settings import STACKS, STARTS
 from tandem.ssh import UNREACHABLE, last_line
 from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
+from tandem.survey.model import declared_model
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
+from tandem.survey.starts import earlier_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from tandem.settings import HostSettings, Settings
 
@@ -21,9 +25,26 @@ TIMEOUT_SECONDS = 30
 """How long one host may take to answer."""
 
 
-def survey(settings: Settings, stack: str) -> Facts:
-    """Return what is on the hosts; of none when the stack file switches the survey off."""
-    return look(settings, stack) if settings.survey else Facts(stack=stack)
+def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
+    """Return what is on the hosts, and what files beside the stack file say.
+
+    Looks at no host when the stack file switches the survey off. Raises InvalidStack when a file
+    can't be read.
+    """
+    read = files(settings, folder)
+    if not settings.survey:
+        return read
+    seen = look(settings, stack)
+    return seen.model_copy(update={"model": seen.model or read.model, "starts": read.starts})
+
+
+def files(settings: Settings, folder: Path = STACKS) -> Facts:
+    """Return what files beside the stack file say: ``model.config`` and earlier starts.
+
+    Raises InvalidStack when one can't be read.
+    """
+    starts = earlier_starts(folder / STARTS.name)
+    return Facts(model=declared_model(settings, folder), starts=starts)
 
 
 def look(settings: Settings, stack: str) -> Facts:

@@ -15,6 +15,7 @@ from tandem.planner.rules import check
 from tandem.settings import (
     HostSettings,
     ImageSettings,
+    MemorySettings,
     ModelSettings,
     ModelSource,
     RaySettings,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 GROUPS: tuple[type[BaseModel], ...] = (
     HostSettings,
     ImageSettings,
+    MemorySettings,
     ModelSettings,
     ModelSource,
     RaySettings,

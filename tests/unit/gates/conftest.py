@@ -33,6 +33,8 @@ class FakeDocker:
     """What each container says of its versions."""
     answer: str = ""
     """What the question to the server gives."""
+    log: str = ""
+    """What the server logged of its memory."""
     looks: Counter[str] = field(default_factory=Counter)
 
     def run(
@@ -41,6 +43,8 @@ class FakeDocker:
         """Stand in for ``SshTarget.run``."""
         if command[:2] == ("docker", "inspect"):
             return self._inspect(command[-1])
+        if command[:2] == ("sh", "-c") and "grep" in command[2]:
+            return subprocess.CompletedProcess(command, 0, self.log, "")
         if command[:2] == ("sh", "-c"):
             container = command[2].split()[-2]
             return subprocess.CompletedProcess(command, 0, f"last words of {container}\n", "")

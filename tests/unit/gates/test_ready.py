@@ -10,9 +10,14 @@ import pytest
 
 from tandem.errors import GateFailed
 from tandem.gates.ready import ready
+from tandem.gates.spec import Record
+from tandem.survey.starts import earlier_starts
+from tandem.units import GIB
 from tests.builders import ready_spec
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.unit.gates.conftest import FakeDocker
 
 SERVER = "tandem-test-host-1-server"
@@ -25,8 +30,34 @@ def answered(reasoning: str = "") -> str:
 
 def test_the_server_has_answered(docker: FakeDocker, capsys: pytest.CaptureFixture[str]) -> None:
     docker.answer = answered()
-    assert ready(ready_spec()) == {"servedName": "model", "seconds": 0}
+    assert ready(ready_spec()) == {"servedName": "model", "seconds": 0, "started": {}}
     assert capsys.readouterr().err == "model answered after 0 s\n"
+
+
+def test_what_the_start_logged_is_told_and_kept_for_the_next_plan(
+    docker: FakeDocker, tmp_path: Path
+) -> None:
+    docker.answer = answered()
+    docker.log = (
+        "Model loading took 58.0 GiB memory and 61.0 seconds\nAvailable KV cache memory: 30.0 GiB\n"
+    )
+    starts = tmp_path / "starts.json"
+    started = {"weightsBytes": 58 * GIB, "kvBudgetBytes": 30 * GIB}
+    for start in ({"model": "a"}, {"model": "b"}, {"model": "a"}):
+        kept = Record(str(starts), start, 95 * GIB)
+        assert ready(replace(ready_spec(), record=kept))["started"] == started
+    known = earlier_starts(starts)
+    assert [fact.start for fact in known] == [{"model": "b"}, {"model": "a"}]
+    assert {(fact.weights_bytes, fact.non_kv_bytes) for fact in known} == {(58 * GIB, 65 * GIB)}
+
+
+def test_a_start_that_logged_no_budget_leaves_no_record(docker: FakeDocker, tmp_path: Path) -> None:
+    docker.answer = answered()
+    docker.log = "Explicitly set (1.0/23.4) GiB for KV cache on node 0.\n"
+    starts = tmp_path / "starts.json"
+    spec = replace(ready_spec(), record=Record(str(starts), {}, GIB))
+    assert ready(spec)["started"] == {"kvSetBytes": GIB}
+    assert not starts.exists()
 
 
 def test_a_server_that_stays_silent_is_told_at_the_deadline_with_the_end_of_its_log(

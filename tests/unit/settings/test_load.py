@@ -1,5 +1,6 @@
 """Stack files, good and bad, as Pulumi hands them over."""
 
+import json
 from typing import Any
 
 import pytest
@@ -72,6 +73,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         'tandem:hosts[0].address: "10.0.1" can\'t be used here; '
         "expected 4 octets in '10.0.1' [bad-value]",
     ),
+    "an empty API key": (
+        {"apiKey": ""},
+        "tandem:apiKey: its value can't be used here; it must not be empty [bad-value]",
+    ),
+    "an API key of another kind, which is not shown": (
+        {"apiKey": ["sesame"]},
+        "tandem:apiKey: its value can't be used here; it should be a valid string [bad-value]",
+    ),
     "an empty list of GPUs": (
         {"hosts.0.gpus": []},
         "tandem:hosts[0].gpus: [] can't be used here; it must not be empty [bad-value]",
@@ -127,6 +136,23 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "a backend that is not there": (
         {"backend": "gloo"},
         "tandem:backend: \"gloo\" can't be used here; it should be 'ray' [bad-value]",
+    ),
+    "a version that YAML reads as a number": (
+        {"image.vllm": 0.20},
+        "tandem:image.vllm: 0.2 can't be used here; it should be a valid string [bad-value]",
+    ),
+    "a version in words": (
+        {"image.vllm": "latest"},
+        'tandem:image.vllm: "latest" can\'t be used here; '
+        'write a version in quotes, e.g. "0.19.1" [bad-value]',
+    ),
+    "memory without a total": (
+        {"hosts.0.memory": {"unified": True}},
+        "tandem:hosts[0].memory.total: this key is missing; add it to the stack file [missing-key]",
+    ),
+    "a planner that decides alone": (
+        {"planner": "off"},
+        "tandem:planner: \"off\" can't be used here; it should be 'enforce' or 'warn' [bad-value]",
     ),
     "neither on nor off": (
         {"survey": "maybe"},
@@ -203,6 +229,26 @@ def test_sizes_and_durations_are_read_with_their_units() -> None:
     assert (read.shm_size, read.serve.ready_timeout, read.ray.join_timeout) == (2 * GIB, 5400, 90)
 
 
+def test_what_planning_needs_may_be_declared() -> None:
+    read = settings(
+        1,
+        {
+            "hosts.0.memory": {"total": "119.7GiB", "unified": True},
+            "image.vllm": "0.19.1",
+            "model.config": "config.json",
+            "model.weights": "118.4GiB",
+            "serve.kvCacheMemory": "8GiB",
+            "planner": "warn",
+        },
+    )
+    memory = read.head.memory
+    assert memory is not None
+    assert (memory.total, memory.unified) == (round(119.7 * GIB), True)
+    assert (read.image.vllm, read.planner) == ("0.19.1", "warn")
+    assert (read.model.config, read.model.weights) == ("config.json", round(118.4 * GIB))
+    assert read.serve.kv_cache_memory == 8 * GIB
+
+
 def test_keys_of_other_namespaces_are_left_alone() -> None:
     with pytest.raises(InvalidStack) as refused:
         load_settings({"pulumi:disable-default-providers": '["docker"]', "aws:region": "x"})
@@ -228,3 +274,18 @@ def test_a_reference_is_split_into_repository_and_digest(
 ) -> None:
     image = settings(1, {"image.reference": reference}).image
     assert (image.repository, image.digest) == (repository, digest)
+
+
+def test_an_api_key_has_to_be_encrypted_in_the_stack_file() -> None:
+    values = {f"tandem:{key}": json.dumps(value) for key, value in changed(1, {}).items()}
+    values["tandem:apiKey"] = "sesame"
+    with pytest.raises(InvalidStack) as invalid:
+        load_settings(values, secrets={"other:token"})
+    assert str(invalid.value) == (
+        "tandem:apiKey: the stack file holds it for everybody to read; "
+        "remove the line, then `pulumi config set --secret tandem:apiKey` [secret-in-plain]"
+    )
+    read = load_settings(values, secrets={"tandem:apiKey"})
+    assert read.api_key is not None
+    assert read.api_key.get_secret_value() == "sesame"
+    assert "sesame" not in repr(read)

@@ -1,0 +1,51 @@
+"""Say whether a stack fits its hosts: memory of every rank, KV cache, and what to correct."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tandem.cli.plan_table import table
+from tandem.cli.stack_file import read_stack_file
+from tandem.planner.assess import assess
+from tandem.planner.summary import summary
+from tandem.survey import files, survey
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tandem.cli.stack_file import StackFile
+    from tandem.survey import Facts
+
+NAME = "plan"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's words."""
+    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="try a value, e.g. serve.maxModelLen=32768",
+    )
+    parser.add_argument("--offline", action="store_true", help="do not look at the hosts")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the plan; return 0 when it fits or is tight, 3 when it is refused."""
+    stack = read_stack_file(arguments.stack, arguments.set)
+    assessment = assess(stack.settings, _facts(stack, offline=arguments.offline))
+    if arguments.json:
+        print(json.dumps(summary(assessment), indent=2))
+    else:
+        print(table(stack, assessment))
+    return 3 if assessment.errors else 0
+
+
+def _facts(stack: StackFile, *, offline: bool) -> Facts:
+    if offline:
+        return files(stack.settings, stack.folder)
+    return survey(stack.settings, stack.name, stack.folder)

@@ -1,0 +1,1 @@
+"""Whether a model fits: weights, reserve and KV cache of every rank."""

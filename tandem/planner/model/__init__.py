@@ -1,0 +1,1 @@
+"""What a model is, as its ``config.json`` says."""

@@ -1,0 +1,77 @@
+"""What a stack file can get wrong, one function a rule; nothing here looks at a host.
+
+``check`` needs the stack file alone, ``check_architecture`` the model's config.json besides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tandem.planner.rules import (
+    heads,
+    hosts,
+    image,
+    json_values,
+    lengths,
+    pairs,
+    parallel,
+    parsers,
+    partition,
+    reserved,
+    secrets,
+    widths,
+)
+
+if TYPE_CHECKING:
+    from tandem.findings import Finding
+    from tandem.planner.model.architecture import Architecture
+    from tandem.settings import Settings
+
+__all__ = ["check", "check_architecture"]
+
+
+def check(settings: Settings) -> list[Finding]:
+    """Return every finding that needs neither hosts nor config.json."""
+    rules = (
+        hosts.names,
+        hosts.addresses,
+        hosts.devices,
+        hosts.ports,
+        parallel.gpu_count,
+        parallel.groups_within_hosts,
+        partition.one_partition,
+        lengths.batched_tokens,
+        lengths.whole_prompts,
+        reserved.variables,
+        reserved.flags,
+        secrets.in_variables,
+        secrets.in_arguments,
+        secrets.api_key,
+        json_values.json_values,
+        pairs.partners,
+        pairs.idle_tool_parser,
+        pairs.mamba_blocks,
+        parsers.parser_names,
+        parsers.removed_reasoning,
+        parsers.flag_names,
+        image.ray_in_image,
+    )
+    return [finding for rule in rules for finding in rule(settings)]
+
+
+def check_architecture(settings: Settings, model: Architecture) -> list[Finding]:
+    """Return every finding of settings against the model's architecture, memory aside."""
+    rules = (
+        heads.attention_heads,
+        heads.kv_heads,
+        heads.linear_heads,
+        heads.vision,
+        widths.fp8_blocks,
+        widths.weight_groups,
+        partition.stages,
+        partition.partition,
+        lengths.model_length,
+        pairs.expert_parallel,
+        pairs.decode_context_parallel,
+    )
+    return [finding for rule in rules for finding in rule(settings, model)]

@@ -1,0 +1,1 @@
+"""What vLLM makes of flags and settings, by version."""

@@ -1,0 +1,152 @@
+"""`python -m tandem plan`, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tandem.cli.main import main
+from tests.builders import changed
+
+CONFIGS = Path(__file__).parents[2] / "cases" / "configs"
+SPARK = {"total": "119.7GiB", "unified": True}
+
+
+@pytest.fixture
+def stack_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the stack file of two hosts with one unified memory each, in its folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "stacks").mkdir()
+    shutil.copy(CONFIGS / "Qwen3.5-122B-A10B.json", tmp_path / "stacks" / "config.json")
+    said = changed(
+        2,
+        {
+            "hosts.0.memory": SPARK,
+            "hosts.1.memory": SPARK,
+            "image.vllm": "0.19.1",
+            "model.config": "config.json",
+            "model.weights": "118.4GiB",
+            "serve.maxModelLen": 262144,
+            "serve.maxNumSeqs": 32,
+            "serve.gpuMemoryUtilization": 0.8,
+        },
+    )
+    path = tmp_path / "stacks" / "Pulumi.pair.yaml"
+    config = {f"tandem:{key}": value for key, value in said.items()}
+    path.write_text(yaml.safe_dump({"config": config | {"other:token": {"secure": "v1:abc"}}}))
+    return path
+
+
+def test_what_fits_is_shown_by_rank_and_host(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", str(stack_file), "--offline"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "pair: fits"
+    assert max(map(len, said)) <= 100
+    ranks = [line.split()[:4] for line in said if line.startswith("   ")][:2]
+    assert ranks == [["0", "host-1", "0", "58.03"], ["1", "host-2", "0", "58.03"]]
+    bars = [line for line in said if line.startswith("host-")]
+    assert [bar.split()[0] for bar in bars] == ["host-1", "host-2"]
+    assert all(set("#+=.") < set(bar) and bar.endswith("119.70 GiB") for bar in bars)
+    assert any("blocks of 2,096 tokens" in line for line in said)
+    assert any("a request of 262,144 tokens needs 3.09 GiB" in line for line in said)
+
+
+def test_a_stack_is_found_by_its_name(stack_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "pair", "--offline"]) == 0
+    assert capsys.readouterr().out.startswith("pair: fits\n")
+
+
+def test_what_does_not_fit_is_refused_with_the_numbers(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = ["--set", "hosts.1=", "--set", "serve.tensorParallel=1"]
+    assert main(["plan", "pair", "--offline", *one]) == 3
+    said = capsys.readouterr().out
+    assert said.startswith("pair: refused\n")
+    assert "error: tandem:serve.tensorParallel: host-1, rank 0: 116.01 GiB of weights" in said
+    assert said.rstrip().endswith("[weights-do-not-fit]")
+
+
+def test_a_rule_refuses_as_memory_does(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "pair", "--offline", "--set", "serve.tensorParallel=3"]) == 3
+    assert capsys.readouterr().out.startswith("pair: refused\n")
+
+
+def test_json_has_the_same_facts(stack_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "pair", "--offline", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["ok"], said["verdict"], said["findings"]) == (True, "fits", [])
+    assert [(rank["host"], rank["rank"], rank["stage"]) for rank in said["ranks"]] == [
+        ("host-1", 0, 0),
+        ("host-2", 1, 0),
+    ]
+    for rank in said["ranks"]:
+        left = rank["requestedBytes"] - rank["weightsBytes"] - rank["reserveBytes"]
+        assert rank["kvBudgetBytes"] == left
+    assert said["kv"].keys() == {
+        "blockSize",
+        "numBlocks",
+        "tokens",
+        "maxConcurrency",
+        "neededBytes",
+        "largestMaxModelLen",
+    }
+    assert said["kv"]["blockSize"] == 2096
+    assert said["kv"]["numBlocks"] < said["kvMost"]["numBlocks"]
+
+
+def test_a_value_can_be_tried_without_a_change_to_the_file(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = stack_file.read_text()
+    tried = ["--set", "serve.maxModelLen=32768"]
+    assert main(["plan", "pair", "--offline", "--json", *tried]) == 0
+    assert json.loads(capsys.readouterr().out)["kv"]["largestMaxModelLen"] == 262144
+    assert stack_file.read_text() == before
+
+
+def test_without_config_json_memory_is_not_weighed_and_said_so(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "pair", "--offline", "--set", "model.config="]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("pair: unknown\n")
+    assert "Memory is not weighed: the model's config.json is not known" in said
+
+
+BAD = {
+    "no such stack": (["nobody"], "known here: pair [no-stack-file]"),
+    "no such key": (["pair", "--set", "serve.maxLen=1"], 'did you mean "maxModelLen"?'),
+    "no value": (["pair", "--set", "serve.maxModelLen"], "is no KEY=VALUE"),
+    "a place that is none": (["pair", "--set", "hosts.7.gpus=1"], "hosts.7.gpus can't be set"),
+    "no such config.json": (["pair", "--set", "model.config=gone.json"], "gone.json: No such file"),
+    "a config.json that is none": (["pair", "--set", "model.config=Pulumi.pair.yaml"], "Expecting"),
+}
+
+
+@pytest.mark.parametrize(("words", "said"), BAD.values(), ids=BAD)
+def test_bad_input_is_told_in_one_line(
+    stack_file: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    assert main(["plan", *words, "--offline"]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+    assert len(printed.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("text", ["a: [", "config: []", "- 1", ""])
+def test_a_file_that_is_no_stack_file_is_told_in_one_line(
+    stack_file: Path, capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    stack_file.write_text(text)
+    assert main(["plan", "pair", "--offline"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

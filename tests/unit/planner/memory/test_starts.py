@@ -1,0 +1,99 @@
+"""What an earlier start logged takes the place of what would be assumed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tandem.planner.layout import layout
+from tandem.planner.memory.fit import fit
+from tandem.planner.memory.hosts import HostMemory
+from tandem.planner.memory.starts import measured, record, start_of
+from tandem.survey.facts import StartFacts
+from tandem.units import GIB
+from tests.builders import DIGEST, settings
+from tests.models import architecture
+
+H100 = HostMemory(total=round(79.1 * GIB), device="NVIDIA H100 80GB HBM3")
+ONE = {"host-1": H100}
+
+
+def start(changes: dict[str, Any] | None = None, digest: str = DIGEST) -> dict[str, Any] | None:
+    return start_of(settings(1, changes or {}), digest, ONE)
+
+
+def test_a_record_replaces_the_assumptions_of_the_next_plan_which_says_so() -> None:
+    declared = settings(1, {"serve.maxModelLen": 32768})
+    model = architecture("Qwen3-8B")
+    assumed = fit(declared, layout(declared), model, None, ONE)
+    fact = StartFacts(
+        start=start() or {}, weights_bytes=15 * GIB, non_kv_bytes=17 * GIB, when="2026-11-30"
+    )
+    known = measured(start({"serve.maxModelLen": 32768}), (fact,))
+    learned = fit(declared, layout(declared), model, None, ONE, known)
+    (rank,) = learned.ranks
+    assert rank.kv_budget_low == rank.kv_budget_high == rank.requested_bytes - 17 * GIB
+    assert rank.weights_bytes == 15 * GIB
+    assert learned.measured == "start of 2026-11-30"
+    assert assumed.measured is None
+    assert assumed.ranks[0].kv_budget_low < assumed.ranks[0].kv_budget_high
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"serve.maxModelLen": 4096},
+        {"serve.gpuMemoryUtilization": 0.5},
+        {"serve.port": 9000},
+        {"serve.readyTimeout": "1h"},
+    ],
+)
+def test_what_changes_nothing_that_a_rank_holds_keeps_the_record(changes: dict[str, Any]) -> None:
+    assert start(changes) == start()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model.id": "other/model"},
+        {"serve.maxNumSeqs": 16},
+        {"serve.maxNumBatchedTokens": 2048},
+        {"serve.args": ["--enforce-eager"]},
+        {"hosts.0.gpus": 2},
+    ],
+)
+def test_what_changes_a_ranks_memory_needs_a_record_of_its_own(changes: dict[str, Any]) -> None:
+    assert start(changes) != start()
+
+
+def test_another_image_or_gpu_needs_a_record_of_its_own() -> None:
+    assert start(digest="sha256:" + "b" * 64) != start()
+    other = {"host-1": HostMemory(total=H100.total, device="NVIDIA A100")}
+    assert start_of(settings(), DIGEST, other) != start()
+
+
+@pytest.mark.parametrize(
+    ("digest", "memory"),
+    [
+        (None, ONE),
+        (DIGEST, {}),
+        (DIGEST, {"host-1": HostMemory(total=H100.total)}),
+        (DIGEST, {"host-1": HostMemory(total=H100.total, device="cpu")}),
+    ],
+)
+def test_a_start_that_cannot_be_told_from_others_is_not_kept(
+    digest: str | None, memory: dict[str, HostMemory]
+) -> None:
+    assert start_of(settings(), digest, memory) is None
+    assert record(None, None) is None
+
+
+def test_the_gate_is_told_what_vllm_asks_for() -> None:
+    declared = settings(1, {"serve.gpuMemoryUtilization": 0.5})
+    weighed = fit(declared, layout(declared), architecture("Qwen3-8B"), None, ONE)
+    kept = record(start(), weighed)
+    assert kept is not None
+    assert kept.path == "stacks/starts.json"
+    assert kept.start == start()
+    assert kept.requested_bytes == H100.requested(0.5)
