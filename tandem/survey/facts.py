@@ -61,6 +61,11 @@ class HostFacts(FactsModel):
         return tuple(gpu for gpu in self.gpus if {str(gpu.index), gpu.uuid} & set(declared))
 
     @property
+    def is_serving(self) -> bool:
+        """Tell whether containers of the deployment run; the state of others is not looked at."""
+        return any(container.state == "running" for container in self.containers)
+
+    @property
     def is_usable(self) -> bool:
         """Tell whether the host could be looked at, Docker included."""
         return self.problem is None and self.docker.problem is None

@@ -32,8 +32,10 @@ class Gpu(FactsModel):
     memory_total: int | None
     memory_used: int | None
     memory_free: int | None
+    memory_reserved: int | None = None
+    """What driver and firmware keep of the total."""
     compute_capability: str | None = None
-    """Such as ``12.1``; drivers before 510 do not tell it."""
+    """Such as ``12.1``; old drivers do not tell it."""
     processes: tuple[GpuProcess, ...] = ()
 
     @property
@@ -52,9 +54,9 @@ def read_gpus(gpus: str, processes: str, cgroups: str, own: set[str]) -> tuple[G
     for row in gpus.splitlines():
         cells = [cell.strip() for cell in row.split(",")]
         # Anything else is what nvidia-smi says of a field or of a GPU that it can't read.
-        if len(cells) not in (7, 8) or not cells[0].isdigit():
+        if len(cells) not in (7, 9) or not cells[0].isdigit():
             continue
-        index, uuid, name, driver, total, used, free, *rest = cells
+        index, uuid, name, driver, total, used, free, reserved, capability = [*cells, "", ""][:9]
         found.append(
             Gpu(
                 index=int(index),
@@ -64,7 +66,8 @@ def read_gpus(gpus: str, processes: str, cgroups: str, own: set[str]) -> tuple[G
                 memory_total=_mebibytes(total),
                 memory_used=_mebibytes(used),
                 memory_free=_mebibytes(free),
-                compute_capability=rest[0] if rest and _is_number(rest[0]) else None,
+                memory_reserved=_mebibytes(reserved),
+                compute_capability=capability if _is_number(capability) else None,
                 processes=tuple(process for where, process in running if where == uuid),
             )
         )

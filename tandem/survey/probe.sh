@@ -66,8 +66,8 @@ look() {
     section gpus
     if command -v nvidia-smi >/dev/null; then
         fields=index,uuid,name,driver_version,memory.total,memory.used,memory.free
-        # Drivers before 510 do not know compute_cap and refuse the whole question.
-        gpus $fields,compute_cap || gpus $fields
+        # Old drivers do not know the last two and refuse the whole question.
+        gpus $fields,memory.reserved,compute_cap || gpus $fields
     fi
     section gpu-processes
     processes=$(timeout 10 nvidia-smi --format=csv,noheader,nounits \

@@ -144,7 +144,7 @@ def test_a_disk_that_is_too_small_for_the_image(stack: Stack, hosts: Lab) -> Non
     with staged(hosts.hosts[1], mounted, "umount /var/lib/docker"):
         code, found = stack.survey()
     assert code == 3
-    told(found, "disk-too-small", "lab-2 (/var/lib/docker) has 0.5 GiB free of 0.5 GiB")
+    told(found, "disk-too-small", "lab-2 (/var/lib/docker) has 0.49 GiB free of 0.49 GiB")
 
 
 def test_a_foreign_container_with_a_name_of_the_deployment(stack: Stack, hosts: Lab) -> None:
@@ -200,7 +200,7 @@ def test_a_clock_that_is_off(stack: Stack, hosts: Lab) -> None:
 
 def test_gpus_as_nvidia_smi_shows_them(stack: Stack, hosts: Lab) -> None:
     # A stand-in for nvidia-smi with one GPU of unified memory.
-    rows = "0, GPU-1, NVIDIA GB10, 580.95.05, [N/A], [N/A], [N/A], 12.1"
+    rows = "0, GPU-1, NVIDIA GB10, 580.95.05, [N/A], [N/A], [N/A], [N/A], 12.1"
     script = f"#!/bin/sh\ncase $* in *query-gpu*) echo '{rows}' ;; esac\n"
     place = "/usr/local/bin/nvidia-smi"
     stack.config["tandem:hosts"][1]["gpus"] = 2

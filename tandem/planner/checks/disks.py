@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
-from tandem.units import GIB
+from tandem.units import GIB, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,14 +38,14 @@ def check_disks(hosts: Sequence[Place], image: ImageFacts) -> Iterator[Finding]:
             yield error(
                 "disk-too-small",
                 "tandem:image.reference",
-                f"the image {what} {_gib(needed)}, and {_free(host, disk)}",
+                f"the image {what} {gib(needed)}, and {_free(host, disk)}",
                 _PRUNE,
             )
         elif disk.free < likely:
             yield warning(
                 "disk-too-small",
                 "tandem:image.reference",
-                f"the image takes {_gib(layers)} packed and {_gib(likely)} or so while it is "
+                f"the image takes {gib(layers)} packed and {gib(likely)} or so while it is "
                 f"pulled, and {_free(host, disk)}",
                 _PRUNE,
             )
@@ -61,18 +61,14 @@ def check_shm(settings: Settings, hosts: Sequence[Place]) -> Iterator[Finding]:
             yield warning(
                 "shm-exceeds-memory",
                 "tandem:shmSize",
-                f"{_gib(settings.shm_size)} are more than the memory of {host.name}, "
-                f"{_gib(memory.total)}",
+                f"{gib(settings.shm_size)} are more than the memory of {host.name}, "
+                f"{gib(memory.total)}",
                 "what is in /dev/shm is in memory: write less",
             )
 
 
 def _free(host: Place, disk: DiskFacts) -> str:
     return (
-        f"Docker's disk on {host.name} ({disk.mounted_on}) has {_gib(disk.free)} free of "
-        f"{_gib(disk.size)}"
+        f"Docker's disk on {host.name} ({disk.mounted_on}) has {gib(disk.free)} free of "
+        f"{gib(disk.size)}"
     )
-
-
-def _gib(size: int) -> str:
-    return f"{size / GIB:.1f} GiB"

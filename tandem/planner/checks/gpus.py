@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error, warning
-from tandem.units import GIB, MIB
+from tandem.units import MIB, gib
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,7 +66,7 @@ def _busy(host: Place, path: str) -> Iterator[Finding]:
         for process in gpu.processes:
             if process.is_own or (process.used is not None and process.used < SMALL):
                 continue
-            size = "memory" if process.used is None else f"{process.used / GIB:.1f} GiB"
+            size = "memory" if process.used is None else gib(process.used)
             yield warning(
                 "gpu-busy",
                 path,

@@ -125,6 +125,7 @@ def test_several_gpus_have_memory_of_their_own() -> None:
     assert [gpu.index for gpu in facts.gpus] == [0, 1, 2, 3]
     last = facts.gpus[3]
     assert (last.memory_total, last.memory_free) == (24576 * MIB, 24253 * MIB)
+    assert (last.memory_reserved, last.compute_capability) == (322 * MIB, "8.6")
     assert not last.is_unified
     (process,) = last.processes
     assert (process.name, process.used) == ("/opt/a, b/python3", 8012 * MIB)

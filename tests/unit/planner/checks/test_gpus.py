@@ -63,7 +63,7 @@ def test_gpus_that_are_there_are_fine(declared: object) -> None:
 def test_a_foreign_process_is_told_with_its_pid_name_and_size() -> None:
     (finding,) = findings(1, busy(3 * GIB))
     assert (finding.code, finding.severity) == ("gpu-busy", Severity.WARNING)
-    assert "python3, pid 4711, holds 3.0 GiB of GPU 0 of host-1" in finding.message
+    assert "python3, pid 4711, holds 3.00 GiB of GPU 0 of host-1" in finding.message
 
 
 def test_a_process_of_unknown_size_is_told_too() -> None:
