@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.planner.memory.hosts import HostMemory, declared_memory
-
 from tandem.units import MIB
 
 if TYPE_CHECKING:
