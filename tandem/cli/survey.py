@@ -9,7 +9,7 @@ from tandem.cli.stack_file import read_stack_file
 from tandem.cli.survey_table import table
 from tandem.findings import Severity
 from tandem.planner.checks import check_facts
-from tandem.survey import look
+from tandem.survey import look_at_hosts
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print what was seen; return 0 when nothing is an error, else 3."""
     stack = read_stack_file(arguments.stack)
-    facts = look(stack.settings, stack.name)
+    facts = look_at_hosts(stack.settings, stack.name)
     findings = check_facts(stack.settings, facts)
     if arguments.json:
         said = [finding.model_dump(mode="json") for finding in findings]

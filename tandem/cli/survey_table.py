@@ -93,7 +93,7 @@ def _network(settings: Settings, facts: Facts) -> Iterator[tuple[str, ...]]:
             f"{found.speed / 1000:g}" if found and found.speed else _UNKNOWN,
             ", ".join(f"{port.device} {port.state}" for port, _ in gids) or _UNKNOWN,
             ", ".join(str(index) for _, index in gids) or _UNKNOWN,
-            f"{reached} of {len(settings.hosts) - 1}",
+            f"{reached} of {len(settings.hosts) - 1}" if settings.spans_hosts else _UNKNOWN,
         )
 
 

@@ -27,8 +27,8 @@ class DockerFacts(FactsModel):
     runtimes: tuple[str, ...] = ()
     insecure_registries: tuple[str, ...] = ()
     """Registries that the daemon is told to trust without TLS."""
-    gpu_ways: tuple[str, ...] = ()
-    """What lets Docker hand out NVIDIA GPUs: ``runtime``, ``hook``, ``CDI``; empty means nothing.
+    gpu_ways: tuple[str, ...] | None = None
+    """What lets Docker hand out NVIDIA GPUs: ``runtime``, ``hook``, ``CDI``; None: not seen.
 
     ``--gpus`` takes the program nvidia-container-runtime-hook (moby, daemon/nvidia_linux.go), or
     since Docker 28.3 CDI.
@@ -86,7 +86,7 @@ def read_docker(version: str, info: str, cdi: str, hook: str) -> DockerFacts:
         insecure_registries=tuple(
             sorted(name for name, registry in registries.items() if not registry.get("Secure"))
         ),
-        gpu_ways=tuple(name for name, is_there in ways.items() if is_there),
+        gpu_ways=tuple(name for name, is_there in ways.items() if is_there) if data else None,
     )
 
 

@@ -34,7 +34,7 @@ def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
     read = files(settings, folder)
     if not settings.survey:
         return read
-    seen = look(settings, stack)
+    seen = look_at_hosts(settings, stack)
     return seen.model_copy(update={"model": seen.model or read.model, "starts": read.starts})
 
 
@@ -47,7 +47,7 @@ def files(settings: Settings, folder: Path = STACKS) -> Facts:
     return Facts(model=declared_model(settings, folder), starts=starts)
 
 
-def look(settings: Settings, stack: str) -> Facts:
+def look_at_hosts(settings: Settings, stack: str) -> Facts:
     """Return what is on the hosts."""
     with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
         hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
@@ -74,5 +74,9 @@ def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
     received = time.time()
     if answer.returncode == UNREACHABLE:
-        return HostFacts(name=host.name, problem=last_line(answer.stderr) or "no answer")
+        problem = last_line(answer.stderr) or "no answer"
+        # A dead network disk stops the probe where it meets it.
+        section = answer.stdout.rpartition("\n@@")[2].partition("\n")[0]
+        at = f", while looking at: {section}" if section else ""
+        return HostFacts(name=host.name, problem=problem + at)
     return host_facts(host.name, stack, answer.stdout, sent=sent, received=received)

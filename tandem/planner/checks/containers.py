@@ -25,7 +25,7 @@ def check_names(hosts: Iterable[Place], stack: str) -> Iterator[Finding]:
                     "name-taken",
                     f"{host.path}.name",
                     f"{host.name} has a container {container.name} that is not of this deployment",
-                    f"remove it there: `docker rm --force {container.name}`",
+                    "rename or remove it there",
                 )
 
 

@@ -20,7 +20,7 @@ def check_gpus(hosts: Iterable[Place]) -> Iterator[Finding]:
     """Yield GPUs that Docker can't hand out (nvidia-docker#1591), missing and busy ones."""
     for host in hosts:
         path = f"{host.path}.gpus"
-        if not host.seen.docker.gpu_ways:
+        if host.seen.docker.gpu_ways == ():
             yield error(
                 "gpus-not-offered",
                 path,

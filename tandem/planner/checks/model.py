@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tandem.findings import Finding, error
+from tandem.findings import Finding, error, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -71,20 +71,23 @@ def _differences(hosts: Sequence[Place]) -> Iterator[Finding]:
         unequal = sorted(
             name for name in sizes.keys() | theirs.keys() if sizes.get(name) != theirs.get(name)
         )
-        if not unequal and first.config == other.config:
-            continue
-        name = unequal[0] if unequal else "config.json"
-        words = [
-            f"{_size(sizes.get(name))} on {hosts[0].name}",
-            f"{_size(theirs.get(name))} on {host.name}",
-        ]
-        said = " and ".join(words) if unequal else f"another one on {host.name}"
-        yield error(
-            "model-differs",
-            PATH,
-            f"{name} is not the same on all hosts: {said}",
-            "copy one host's files to the others",
-        )
+        if unequal:
+            name = unequal[0]
+            yield error(
+                "model-differs",
+                PATH,
+                f"{name} is not the same on all hosts: {_size(sizes.get(name))} on "
+                f"{hosts[0].name} and {_size(theirs.get(name))} on {host.name}",
+                "copy one host's files to the others",
+            )
+        elif first.config != other.config:
+            yield warning(
+                "config-differs",
+                PATH,
+                f"config.json of {host.name} says something else than that of {hosts[0].name}, "
+                "which vLLM uses",
+                "copy one host's files to the others",
+            )
 
 
 def _size(size: int | None) -> str:

@@ -47,7 +47,7 @@ def _image(seen: Sequence[HostFacts]) -> Iterator[Finding]:
             "image-skew",
             "tandem:image.reference",
             f"the reference is another image on each host: {said}",
-            "none: all hosts pull the same digest",
+            "nothing to do: every host is given the digest that the registry names",
         )
 
 

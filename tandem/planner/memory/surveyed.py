@@ -47,7 +47,7 @@ def found_memory(host: HostFacts, gpus: Sequence[Gpu]) -> HostMemory | None:
     if gpus:
         return _apart(host, gpus)
     # Boards such as Jetson have GPUs and no nvidia-smi.
-    has_gpus = host.gpus or host.gpu_problem or {"runtime", "CDI"} & set(host.docker.gpu_ways)
+    has_gpus = host.gpus or host.gpu_problem or {"runtime", "CDI"} & set(host.docker.gpu_ways or ())
     return None if has_gpus else _of_cpu(host)
 
 

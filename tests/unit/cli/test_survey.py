@@ -27,7 +27,7 @@ def stack_file(tmp_path: Path) -> Path:
 
 def seen(monkeypatch: pytest.MonkeyPatch, found: Facts) -> None:
     """Let the look at the hosts find this."""
-    monkeypatch.setattr("tandem.cli.survey.look", lambda _settings, _stack: found)
+    monkeypatch.setattr("tandem.cli.survey.look_at_hosts", lambda _settings, _stack: found)
 
 
 def test_healthy_hosts_end_with_0(

@@ -31,7 +31,8 @@ def test_what_docker_says_instead_is_kept(said: str, problem: str) -> None:
 
 
 def test_information_that_is_cut_off_leaves_the_version() -> None:
-    assert read_docker("29.1.3 1.52", '{"Driver":"over', "", "").version == "29.1.3"
+    docker = read_docker("29.1.3 1.52", '{"Driver":"over', "", "")
+    assert (docker.version, docker.gpu_ways) == ("29.1.3", None)
 
 
 def test_a_range_of_published_ports_is_each_of_them() -> None:

@@ -14,8 +14,7 @@ def test_a_foreign_container_with_a_name_of_the_deployment_is_refused() -> None:
     (finding,) = findings(1, {"containers": (container("tandem-test-host-1-server"),)})
     assert str(finding) == (
         "tandem:hosts[0].name: host-1 has a container tandem-test-host-1-server that is not of "
-        "this deployment; remove it there: `docker rm --force tandem-test-host-1-server` "
-        "[name-taken]"
+        "this deployment; rename or remove it there [name-taken]"
     )
 
 

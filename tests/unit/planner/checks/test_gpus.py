@@ -24,6 +24,10 @@ def test_docker_without_runtime_hook_and_cdi_can_hand_out_no_gpus() -> None:
     assert (finding.code, finding.severity) == ("gpus-not-offered", Severity.ERROR)
 
 
+def test_docker_that_did_not_tell_is_not_blamed() -> None:
+    assert findings(1, {"docker": DockerFacts(version="29.1.3", gpu_ways=None)}) == []
+
+
 @pytest.mark.parametrize("way", ["runtime", "hook", "CDI"])
 def test_each_way_is_enough(way: str) -> None:
     assert findings(1, {"docker": DockerFacts(version="29.1.3", gpu_ways=(way,))}) == []

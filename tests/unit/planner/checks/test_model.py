@@ -47,10 +47,11 @@ def test_a_file_of_another_size_is_refused_with_both_sizes() -> None:
     assert "5,000 bytes on host-1 and 4,999 bytes on host-2" in finding.message
 
 
-def test_another_config_is_refused() -> None:
+def test_another_config_is_a_warning() -> None:
     other = model(1000, 1000, width=128)
     (finding,) = findings(2, {"model": model(1000, 1000)}, last={"model": other})
-    assert "config.json is not the same on all hosts" in finding.message
+    assert (finding.code, finding.severity) == ("config-differs", Severity.WARNING)
+    assert "config.json of host-2 says something else than that of host-1" in finding.message
 
 
 def test_equal_folders_are_fine() -> None:
