@@ -32,7 +32,9 @@ def host_facts(
         return HostFacts(name=name, problem="the host did not run the survey's shell script")
     containers = read_containers(said["containers"], said["own-containers"])
     own = [container for container in containers if container.stack == stack]
-    own_ports = {port for container in own for port in container.ports}
+    # Of a container that has stopped, somebody else may have taken the port.
+    running = [container for container in own if container.state == "running"]
+    own_ports = {port for container in running for port in container.ports}
     published = {port: container.name for container in containers for port in container.published}
     listeners = read_listeners(said["sockets"], said["programs"], published)
     gpus = read_gpus(

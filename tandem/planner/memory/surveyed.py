@@ -24,15 +24,14 @@ def host_memory(settings: Settings, facts: Facts) -> dict[str, HostMemory]:
 
     What is free is always as found: nobody declares it.
     """
-    declared = declared_memory(settings)
-    known = dict(declared)
+    known = declared_memory(settings)
     for host, seen in zip(settings.hosts, facts.hosts, strict=False):
         found = found_memory(seen, seen.used_gpus(host.gpus))
-        if found is not None and host.name in declared:
-            known[host.name] = declared[host.name].model_copy(
-                update={"free": found.free, "device": found.device}
-            )
-        elif found is not None:
+        declared = known.get(host.name)
+        if found is not None and declared is not None:
+            unified = declared.unified or found.unified
+            found = found.model_copy(update={"total": declared.total, "unified": unified})
+        if found is not None:
             known[host.name] = found
     return known
 

@@ -58,6 +58,14 @@ def test_ports_are_listed_with_who_listens_and_the_deployments_own_are_left_out(
     assert 8000 in {found.port for found in read("dgx-spark", "other").listeners}
 
 
+def test_the_port_of_an_own_container_that_has_stopped_is_somebody_elses() -> None:
+    printed = (HOSTS / "dgx-spark.txt").read_text().replace("\trunning\t", "\texited\t")
+    facts = host_facts("spark-1", "prod", printed)
+    assert 8000 in {found.port for found in facts.listeners}
+    assert not facts.is_serving
+    assert read("dgx-spark", "prod").is_serving
+
+
 def test_a_user_without_docker_sees_the_rest() -> None:
     facts = read("debian-12-no-docker-group")
     assert facts.docker.problem is not None

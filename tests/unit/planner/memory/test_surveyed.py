@@ -103,7 +103,7 @@ def test_gpus_that_were_not_seen_have_no_memory(first: dict[str, Any]) -> None:
 
 
 def test_what_is_declared_counts_and_what_is_free_is_found() -> None:
-    changes = {"hosts.0.memory": {"total": "119.7GiB", "unified": True}}
+    changes = {"hosts.0.memory": {"total": "119.7GiB"}}
     found = memory(spark(), changes)
     assert found is not None
     assert found.total == round(119.7 * GIB)
