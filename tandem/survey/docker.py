@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from tandem.survey.base import FactsModel
+from tandem.survey.base import FactsModel, whole
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 """What images call the processors that ``uname -m`` names."""
@@ -93,7 +93,7 @@ def read_docker(version: str, info: str, cdi: str, hook: str) -> DockerFacts:
 def read_containers(listed: str, inspected: str) -> tuple[ContainerFacts, ...]:
     """Read ``docker ps`` of all containers, and ``docker inspect`` of the deployment's own."""
     details = {
-        row[0]: {"state": row[1], "restarts": int(row[2]), "image_id": row[3]}
+        row[0]: {"state": row[1], "restarts": whole(row[2]), "image_id": row[3]}
         for row in (line.split("\t") for line in inspected.splitlines())
         if len(row) == 4
     }
@@ -123,9 +123,10 @@ def read_containers(listed: str, inspected: str) -> tuple[ContainerFacts, ...]:
 def read_image(printed: str) -> LocalImage | None:
     """Read ``docker image inspect``."""
     row = printed.split("\t")
-    if len(row) != 3 or not row[2].isdigit():
+    size = whole(row[-1])
+    if len(row) != 3 or size is None:
         return None
-    return LocalImage(id=row[0], architecture=row[1], size=int(row[2]))
+    return LocalImage(id=row[0], architecture=row[1], size=size)
 
 
 def _published(printed: str) -> frozenset[int]:

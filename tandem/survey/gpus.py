@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tandem.survey.base import FactsModel
+from tandem.survey.base import FactsModel, whole
 from tandem.units import MIB
 
 UNIFIED_CAPABILITIES = {"8.7", "11.0", "12.1"}
@@ -54,12 +54,13 @@ def read_gpus(gpus: str, processes: str, cgroups: str, own: set[str]) -> tuple[G
     for row in gpus.splitlines():
         cells = [cell.strip() for cell in row.split(",")]
         # Anything else is what nvidia-smi says of a field or of a GPU that it can't read.
-        if len(cells) not in (7, 9) or not cells[0].isdigit():
+        index = whole(cells[0])
+        if len(cells) not in (7, 9) or index is None:
             continue
-        index, uuid, name, driver, total, used, free, reserved, capability = [*cells, "", ""][:9]
+        _, uuid, name, driver, total, used, free, reserved, capability = [*cells, "", ""][:9]
         found.append(
             Gpu(
-                index=int(index),
+                index=index,
                 uuid=uuid,
                 name=name,
                 driver=driver,
@@ -80,12 +81,13 @@ def _processes(printed: str, cgroups: str, own: set[str]) -> list[tuple[str, Gpu
     pairs = []
     for row in printed.splitlines():
         cells = [cell.strip() for cell in row.split(",", 3)]
-        if len(cells) != 4 or not cells[0].isdigit():
+        pid = whole(cells[0])
+        if len(cells) != 4 or pid is None:
             continue
-        pid, uuid, used, name = cells
-        within = containers.get(pid, "")
+        _, uuid, used, name = cells
+        within = containers.get(cells[0], "")
         process = GpuProcess(
-            pid=int(pid),
+            pid=pid,
             name=name,
             used=_mebibytes(used),
             is_own=any(container in within for container in own),
@@ -95,7 +97,8 @@ def _processes(printed: str, cgroups: str, own: set[str]) -> list[tuple[str, Gpu
 
 
 def _mebibytes(cell: str) -> int | None:
-    return int(cell) * MIB if cell.isdigit() else None
+    size = whole(cell)
+    return None if size is None else size * MIB
 
 
 def _is_number(cell: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tandem.survey.base import FactsModel
+from tandem.survey.base import FactsModel, whole
 
 
 class WeightFile(FactsModel):
@@ -85,7 +85,8 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _file(line: str) -> WeightFile | None:
-    size, header, name = line.split("\t", 2)
-    if not size.isdigit():
+    row = line.split("\t", 2)
+    size = whole(row[0])
+    if len(row) != 3 or size is None:
         return None
-    return WeightFile(name=name, size=int(size), header=int(header) if header.isdigit() else None)
+    return WeightFile(name=row[2], size=size, header=whole(row[1]))

@@ -6,6 +6,8 @@ is then what a program printed, word for word, as recorded hosts in the tests ar
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from tandem.survey.docker import read_containers, read_docker, read_image
 from tandem.survey.facts import HostFacts
 from tandem.survey.gpus import read_gpus
@@ -24,10 +26,10 @@ def host_facts(
 
     ``stack`` tells the deployment's own containers from others; moments in seconds since 1970.
     """
-    said = {
-        section.partition("\n")[0]: section.partition("\n")[2].strip("\n")
-        for section in printed.split("\n@@")[1:]
-    }
+    said = defaultdict(str)
+    for section in printed.split("\n@@")[1:]:
+        title, _, text = section.partition("\n")
+        said[title] = text.strip("\n")
     if _LAST not in said:
         return HostFacts(name=name, problem="the host did not run the survey's shell script")
     containers = read_containers(said["containers"], said["own-containers"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ipaddress import IPv6Address
 
-from tandem.survey.base import FactsModel
+from tandem.survey.base import FactsModel, whole
 
 
 class Gid(FactsModel):
@@ -52,27 +52,35 @@ def read_rdma(printed: str) -> RdmaFacts:
     ports: list[RdmaPort] = []
     for line in printed.splitlines():
         row = line.split("\t")
-        if row[0] == "port" and len(row) == 6:
+        number = whole(row[2]) if row[0] == "port" and len(row) == 6 else None
+        if number is not None:
             ports.append(
                 RdmaPort(
                     device=row[1],
-                    port=int(row[2]),
+                    port=number,
                     state=row[3].rpartition(": ")[2],  # "4: ACTIVE"
                     rate=row[4],
                     link_layer=row[5],
                 )
             )
         elif row[0] == "gid" and len(row) == 5 and ports:
-            gid = Gid(
-                index=int(row[1]),
-                address=str(IPv6Address(row[2]).ipv4_mapped),
-                interface=row[3] or None,
-                kind=row[4],
-            )
-            ports[-1] = ports[-1].model_copy(update={"gids": (*ports[-1].gids, gid)})
+            gid = _gid(row[1], row[2], row[3], row[4])
+            if gid is not None:
+                ports[-1] = ports[-1].model_copy(update={"gids": (*ports[-1].gids, gid)})
     # A port lists its entries in the order of names: 0, 1, 10, 11, 2.
     ordered = tuple(
         port.model_copy(update={"gids": tuple(sorted(port.gids, key=lambda gid: gid.index))})
         for port in ports
     )
     return RdmaFacts(has_devices=printed.startswith("devices"), ports=ordered)
+
+
+def _gid(index: str, address: str, interface: str, kind: str) -> Gid | None:
+    number = whole(index)
+    try:
+        mapped = IPv6Address(address).ipv4_mapped
+    except ValueError:
+        return None
+    if number is None or mapped is None:
+        return None
+    return Gid(index=number, address=str(mapped), interface=interface or None, kind=kind)
