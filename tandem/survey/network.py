@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from ipaddress import ip_address
 
 from tandem.survey.base import FactsModel
 
 _LISTEN = "0A"  # include/net/tcp_states.h
-_SILENT = 124  # the exit status of timeout
+_SILENT = (124, 143)  # the exit status of timeout, and that of BusyBox's: ended by SIGTERM
 
 
 class Interface(FactsModel):
@@ -35,8 +36,14 @@ class Listener(FactsModel):
     """A TCP port of the host that something listens on."""
 
     port: int
+    addresses: tuple[str, ...] = ("0.0.0.0",)
+    """Where it listens; ``0.0.0.0`` and ``::`` are everywhere."""
     program: str | None = None
     """Its name and PID, where this user may see them, or the container that publishes the port."""
+
+    def holds(self, address: str) -> bool:
+        """Tell whether nobody else can listen on this port of an address; ``0.0.0.0`` is all."""
+        return address == "0.0.0.0" or bool({"0.0.0.0", "::", address} & set(self.addresses))
 
 
 def read_interfaces(links: str, addresses: str, speeds: str) -> tuple[Interface, ...]:
@@ -88,9 +95,9 @@ def read_paths(printed: str) -> dict[str, str | None]:
         address, status, said = row[1], int(row[2]), row[3].rpartition(": ")[2]
         if status == 0 or said == "Connection refused":
             paths[address] = None
-        elif status == _SILENT:
+        elif status in _SILENT:
             paths[address] = "no answer within 2 s"
-        elif said.startswith(("No route", "Network is", "Connection timed", "Permission")):
+        elif status == 1 and said.startswith(("No route", "Network is", "Connection timed")):
             paths[address] = said
     return paths
 
@@ -100,10 +107,11 @@ def read_listeners(sockets: str, programs: str, published: dict[int, str]) -> tu
 
     ``published`` are the containers by the port that they publish.
     """
-    rows = (line.split() for line in sockets.splitlines())
-    ports = {
-        int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == _LISTEN
-    }
+    places: dict[int, list[str]] = {}
+    for line in sockets.splitlines():
+        row = re.match(r"\s*\d+: ([0-9A-F]{8}|[0-9A-F]{32}):([0-9A-F]{4}) \S+ (\S\S) ", line)
+        if row is not None and row[3] == _LISTEN:
+            places.setdefault(int(row[2], 16), []).append(_address(row[1]))
     found = re.finditer(
         r'^LISTEN\s+\d+\s+\d+\s+\S*:(\d+)\s+\S+\s+users:\(\("([^"]*)",pid=(\d+)',
         programs,
@@ -111,4 +119,14 @@ def read_listeners(sockets: str, programs: str, published: dict[int, str]) -> tu
     )
     names = {int(row[1]): f"{row[2]}, pid {row[3]}" for row in found}
     names |= {port: f"container {name}" for port, name in published.items()}
-    return tuple(Listener(port=port, program=names.get(port)) for port in sorted(ports))
+    return tuple(
+        Listener(port=port, addresses=tuple(places[port]), program=names.get(port))
+        for port in sorted(places)
+    )
+
+
+def _address(digits: str) -> str:
+    """Read an address of /proc/net/tcp: words of four bytes, on these machines lowest first."""
+    words = [bytes.fromhex(digits[start : start + 8])[::-1] for start in range(0, len(digits), 8)]
+    address = ip_address(b"".join(words))
+    return str(getattr(address, "ipv4_mapped", None) or address)

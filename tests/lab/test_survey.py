@@ -156,6 +156,23 @@ def test_a_foreign_container_with_a_name_of_the_deployment(stack: Stack, hosts: 
     told(found, "name-taken", f"lab-2 has a container {name}")
 
 
+def test_the_deployments_own_container_and_its_port_are_no_finding(
+    stack: Stack, hosts: Lab
+) -> None:
+    labels = "--label dev.tandem.stack=surveyed --label dev.tandem.ports=8000"
+    options = f"--detach --network host {labels} --name tandem-surveyed-lab-1-server"
+    made = f"docker run {options} {hosts.small_image} httpd -f -p 8000"
+    with staged(hosts.hosts[0], made, "docker rm --force tandem-surveyed-lab-1-server"):
+        assert "LISTEN" in hosts.hosts[0].ssh("sleep 1; ss -ltn sport = :8000").stdout
+        own = stack.survey()
+        stack.config["tandem:serve"]["port"] = 2222
+        stack.file = stack.file.with_name("Pulumi.another.yaml")
+        code, found = stack.survey()
+    assert own == (0, {})
+    assert code == 3
+    told(found, "port-taken", "something (sshd, pid", "listens on port 2222 of lab-1")
+
+
 def test_a_port_that_a_container_publishes(stack: Stack, hosts: Lab) -> None:
     made = f"docker run --detach --publish 8000:80 --name web {hosts.small_image} sleep 600"
     with staged(hosts.hosts[0], made, "docker rm --force web"):

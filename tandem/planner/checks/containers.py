@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
+from tandem.planner.arguments import listen_address
 from tandem.planner.names import container_name
 
 if TYPE_CHECKING:
@@ -31,19 +32,18 @@ def check_names(hosts: Iterable[Place], stack: str) -> Iterator[Finding]:
 
 def check_ports(settings: Settings, hosts: Iterable[Place]) -> Iterator[Finding]:
     """Yield ports of the head that somebody else listens on (vllm#7514, ray#13345)."""
-    ports = {"tandem:serve.port": settings.serve.port}
+    # Ray's head takes its port of every address.
+    ports = {"tandem:serve.port": (settings.serve.port, listen_address(settings))}
     if settings.spans_hosts:
-        ports["tandem:ray.port"] = settings.ray.port
-    for host in hosts:
-        if not host.is_head:
-            continue
-        taken = {listener.port: listener.program for listener in host.seen.listeners}
-        for path, port in ports.items():
-            if port in taken:
-                who = f"something ({taken[port]})" if taken[port] else "something"
+        ports["tandem:ray.port"] = (settings.ray.port, "0.0.0.0")
+    listeners = [found for host in hosts if host.is_head for found in host.seen.listeners]
+    for path, (port, address) in ports.items():
+        for found in listeners:
+            if found.port == port and found.holds(address):
+                who = f"something ({found.program})" if found.program else "something"
                 yield error(
                     "port-taken",
                     path,
-                    f"{who} listens on port {port} of {host.name} already",
+                    f"{who} listens on port {port} of {settings.head.name} already",
                     "stop it or choose another port",
                 )

@@ -40,5 +40,16 @@ def test_a_program_that_this_user_may_not_see_is_something() -> None:
     )
 
 
+def test_only_who_listens_on_the_same_address_is_in_the_way() -> None:
+    tunnel = Listener(port=8000, addresses=("127.0.0.1",))
+    assert findings(1, {"listeners": (tunnel,)}) == []
+    everywhere = findings(1, {"listeners": (tunnel,)}, changes={"serve.listen": "0.0.0.0"})
+    assert [finding.code for finding in everywhere] == ["port-taken"]
+    same = Listener(port=8000, addresses=("127.0.0.1", "10.0.0.1"))
+    assert [finding.code for finding in findings(1, {"listeners": (same,)})] == ["port-taken"]
+    ray = Listener(port=6379, addresses=("127.0.0.1",))
+    assert [finding.path for finding in findings(2, {"listeners": (ray,)})] == ["tandem:ray.port"]
+
+
 def test_ports_of_other_hosts_do_not_matter() -> None:
     assert findings(2, last={"listeners": (Listener(port=8000), Listener(port=6379))}) == []
