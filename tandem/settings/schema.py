@@ -29,7 +29,7 @@ https://www.pulumi.com/docs/iac/concepts/projects/stack-settings-file/ (November
 _OTHER_NAMESPACES = rf"^(?!{NAMESPACE})[^:]+:."
 
 _AS_TEXT: dict[str, Schema] = {
-    "boolean": {"enum": ["true", "false"]},
+    "boolean": {"type": "string", "enum": ["true", "false"]},
     "integer": {"type": "string", "pattern": r"^-?\d+$"},
     "number": {"type": "string", "pattern": r"^-?\d+(\.\d+)?$"},
 }
