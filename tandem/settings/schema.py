@@ -106,7 +106,7 @@ def _in_markdown(docstring: str) -> str:
 
 
 def _as_written(schema: Schema) -> Schema:
-    """Return the schema of a key as ``pulumi config set`` writes it: text too, secrets encrypted."""
+    """Return the schema of a key as `pulumi config set` writes it: also as text, or encrypted."""
     if any(branch.get("format") == "password" for branch in schema.get("anyOf", ())):
         return {"description": schema["description"], **_ENCRYPTED}
     texts = [_AS_TEXT[kind] for kind in _types(schema) if kind in _AS_TEXT]
