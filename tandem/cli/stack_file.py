@@ -110,7 +110,7 @@ def _lay_over(config: dict[str, Any], change: str) -> None:
             del place[parts[-1]]
     except (TypeError, LookupError, yaml.YAMLError):
         words = f"{key} can't be set to {text!r}"
-        raise _invalid("bad-change", "--set", words, "see the keys in the README") from None
+        raise _invalid("bad-change", "--set", words, "see docs/keys.md") from None
 
 
 def _invalid(code: str, path: str, message: str, fix: str) -> InvalidStack:
