@@ -81,6 +81,9 @@ def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts:
     assert outputs["model"] == "tandem/tiny-qwen3"
     assert outputs["hosts"] == {"lab-1": "10.77.0.1", "lab-2": "10.77.0.2"}
     assert set(outputs["containers"]) == {HEAD, WORKER, SERVER}
+    for name in ("kvCache", "kvTokens", "maxConcurrency"):
+        said = outputs["memory"][name]
+        assert said["planned"] == said["actual"], name
     assert outputs["apiKey"] == "[secret]"
     with pytest.raises(HTTPError, match="401"):
         chat(outputs["endpoint"])
