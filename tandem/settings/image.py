@@ -34,8 +34,3 @@ class ImageSettings(SettingsModel):
     def digest(self) -> str | None:
         """Return the declared digest (``sha256:…``), or None when there is only a tag."""
         return self.reference.partition("@")[2] or None
-
-    @property
-    def exact(self) -> str:
-        """Return ``repository@digest``, or the reference as it is when there is only a tag."""
-        return f"{self.repository}@{self.digest}" if self.digest else self.reference

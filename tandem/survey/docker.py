@@ -54,9 +54,11 @@ class ContainerFacts(FactsModel):
 
 
 class LocalImage(FactsModel):
-    """The declared image, where a host has it already."""
+    """An image that a host has already."""
 
     id: str
+    names: frozenset[str] = frozenset()
+    """``repository:tag`` and ``repository@sha256:…``; what was pulled by digest has no tag."""
     architecture: str
     """As images name it: ``amd64``, ``arm64``."""
     size: int
@@ -120,13 +122,16 @@ def read_containers(listed: str, inspected: str) -> tuple[ContainerFacts, ...]:
     return tuple(found)
 
 
-def read_image(printed: str) -> LocalImage | None:
-    """Read ``docker image inspect``."""
-    row = printed.split("\t")
-    size = whole(row[-1])
-    if len(row) != 3 or size is None:
-        return None
-    return LocalImage(id=row[0], architecture=row[1], size=size)
+def read_images(printed: str) -> tuple[LocalImage, ...]:
+    """Read ``docker image inspect``, an image a line."""
+    found = []
+    for line in printed.splitlines():
+        row = line.split("\t")
+        size = whole(row[2]) if len(row) == 4 else None
+        if size is not None:
+            names = frozenset(row[3].split())
+            found.append(LocalImage(id=row[0], architecture=row[1], size=size, names=names))
+    return tuple(found)
 
 
 def _published(printed: str) -> frozenset[int]:

@@ -32,7 +32,10 @@ class HostFacts(FactsModel):
     """Where the model's folder is."""
     containers: tuple[ContainerFacts, ...] = ()
     """All containers of the host."""
+    images: tuple[LocalImage, ...] = ()
+    """Those of the declared repository."""
     image: LocalImage | None = None
+    """The one that is to run; None when the host has to pull it."""
     gpus: tuple[Gpu, ...] = ()
     gpu_problem: str | None = None
     """What nvidia-smi said instead of a list of GPUs."""
@@ -64,6 +67,10 @@ class HostFacts(FactsModel):
     def is_serving(self) -> bool:
         """Tell whether containers of the deployment run; the state of others is not looked at."""
         return any(container.state == "running" for container in self.containers)
+
+    def image_named(self, name: str) -> LocalImage | None:
+        """Return the image that goes by a reference with a tag or a digest."""
+        return next((image for image in self.images if name in image.names), None)
 
     @property
     def is_usable(self) -> bool:

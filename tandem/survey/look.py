@@ -54,6 +54,9 @@ def look_at_hosts(settings: Settings, stack: str) -> Facts:
     # Only then, over the connection that is there: two at once would be two connections.
     head, target = hosts[0], settings.head.target
     image = image_facts(target, settings.image, head) if head.is_usable else ImageFacts()
+    digest = image.digest or settings.image.digest
+    name = f"{settings.image.repository}@{digest}" if digest else settings.image.reference
+    hosts = tuple(host.model_copy(update={"image": host.image_named(name)}) for host in hosts)
     return Facts(stack=stack, hosts=hosts, image=image, model=model_facts(hosts))
 
 
@@ -68,7 +71,7 @@ def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
-    subjects = (stack, settings.model.source.path, settings.image.exact)
+    subjects = (stack, settings.model.source.path, settings.image.repository)
     words = ("sh", "-s", "--", *subjects, str(settings.ray.port), *others)
     sent = time.time()
     answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tandem.survey.docker import read_containers, read_docker, read_image
+from tandem.survey.docker import read_containers, read_docker, read_images
 from tandem.survey.facts import HostFacts
 from tandem.survey.gpus import read_gpus
 from tandem.survey.machine import read_clock, read_disks, read_memory, read_system
@@ -55,7 +55,7 @@ def host_facts(
         docker_disk=disks.get("docker"),
         model_disk=disks.get("model"),
         containers=containers,
-        image=read_image(said["image"]),
+        images=read_images(said["images"]),
         gpus=gpus,
         gpu_problem=None if gpus else said["gpus"].strip().rpartition("\n")[2] or None,
         interfaces=read_interfaces(said["links"], said["addresses"], said["speeds"]) or None,

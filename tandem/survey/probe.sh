@@ -1,7 +1,8 @@
 # Looks at a host and prints what it sees, one section a question. Changes nothing.
-# Arguments: the stack's name, the model's folder, the image, Ray's port, the other hosts' addresses.
+# Arguments: the stack's name, the model's folder, the image's repository, Ray's port, the other
+# hosts' addresses.
 # POSIX sh with Linux's usual tools; where one is missing, its section stays empty.
-stack=$1 model=$2 image=$3 port=$4
+stack=$1 model=$2 repository=$3 port=$4
 shift 4
 # Without a login shell, Debian's users have no sbin on their PATH.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C
@@ -56,8 +57,12 @@ look() {
     [ -z "$own" ] || timeout 10 docker inspect --format \
         "{{.Id}}$tab{{.State.Status}}$tab{{.RestartCount}}$tab{{.Image}}" $own 2>/dev/null
 
-    section image
-    timeout 10 docker image inspect --format "{{.Id}}$tab{{.Architecture}}$tab{{.Size}}" "$image" 2>/dev/null
+    section images
+    images=$(timeout 10 docker image ls --quiet --no-trunc "$repository" 2>/dev/null | sort -u)
+    names='{{range .RepoTags}}{{.}} {{end}}{{range .RepoDigests}}{{.}} {{end}}'
+    # shellcheck disable=SC2086 # one word each
+    [ -z "$images" ] || timeout 10 docker image inspect --format \
+        "{{.Id}}$tab{{.Architecture}}$tab{{.Size}}$tab$names" $images 2>/dev/null
 
     section disks
     disk docker "$(printf %s "$info" | sed -n 's/.*"DockerRootDir":"\([^"]*\)".*/\1/p')"

@@ -20,16 +20,17 @@ TIMEOUT_SECONDS = 60
 
 def image_facts(target: SshTarget, image: ImageSettings, host: HostFacts) -> ImageFacts:
     """Return what the host's Docker finds of ``image``, on the host itself or in the registry."""
-    if image.digest and host.image is not None:
+    if image.digest and host.image_named(f"{image.repository}@{image.digest}"):
         return ImageFacts(digest=image.digest)
     answer = _get(target, f"/distribution/{image.reference}/json")
     if "Descriptor" not in answer:
         return ImageFacts(problem=str(answer["message"]).strip())
     digest = answer["Descriptor"]["digest"]
+    is_there = host.image_named(f"{image.repository}@{digest}") is not None
     return ImageFacts(
         digest=digest,
         platforms=_platforms(answer.get("Platforms")),
-        layers_bytes=None if host.image else _layers(target, image.repository, digest, host),
+        layers_bytes=None if is_there else _layers(target, image.repository, digest, host),
     )
 
 

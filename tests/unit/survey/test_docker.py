@@ -2,7 +2,9 @@
 
 import pytest
 
-from tandem.survey.docker import read_containers, read_docker, read_image
+from tandem.survey.docker import read_containers, read_docker, read_images
+from tandem.survey.facts import HostFacts
+from tests.builders import DIGEST
 
 
 @pytest.mark.parametrize("version", ["29.1.3", "28.0.0-rc.1", "24.0.5+azure"])
@@ -42,4 +44,13 @@ def test_a_range_of_published_ports_is_each_of_them() -> None:
 
 
 def test_an_image_that_is_not_there_is_none() -> None:
-    assert read_image("") is None
+    assert read_images("") == ()
+
+
+def test_an_image_that_was_pulled_by_digest_is_found_without_a_tag() -> None:
+    digest = f"registry.example/vllm@{DIGEST}"
+    host = HostFacts(name="host-1", images=read_images(f"sha256:1\tamd64\t20\t{digest} \n"))
+    found = host.image_named(digest)
+    assert found is not None
+    assert (found.id, found.architecture, found.size) == ("sha256:1", "amd64", 20)
+    assert host.image_named("registry.example/vllm:1") is None

@@ -33,8 +33,9 @@ def test_a_debian_host_with_an_old_docker() -> None:
     assert facts.docker.gpu_ways == ("hook",)
     assert facts.memory is not None and facts.memory.total == 24684096 * 1024
     assert facts.docker_disk is not None and facts.docker_disk.mounted_on == "/var/lib/docker"
-    assert facts.image is not None and facts.image.architecture == "amd64"
-    assert facts.image.size == 1985472
+    (image,) = facts.images
+    assert (image.architecture, image.size) == ("amd64", 1985472)
+    assert facts.image_named("registry.example/vllm:1") == image
     assert facts.gpus == () and facts.gpu_problem is None
     assert facts.routes == {"10.77.0.2": Route(device="eth0", source="10.77.0.1")}
     assert facts.paths == {"10.77.0.2": None}, "a connection that is refused has been there"

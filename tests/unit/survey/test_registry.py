@@ -89,7 +89,8 @@ def test_what_the_registry_refuses_is_kept_in_its_words(said: str) -> None:
 
 def test_an_image_by_digest_that_is_on_the_host_needs_no_registry() -> None:
     host = Host({})
-    local = LocalImage(id="sha256:1", architecture="arm64", size=1)
-    seen = ARM.model_copy(update={"image": local})
+    names = frozenset([f"vllm@{DIGEST}"])
+    local = LocalImage(id="sha256:1", architecture="arm64", size=1, names=names)
+    seen = ARM.model_copy(update={"images": (local,)})
     assert ask(host, seen, {"image.reference": f"vllm:1@{DIGEST}"}) == ImageFacts(digest=DIGEST)
     assert host.asked == []
