@@ -60,5 +60,5 @@ preview up destroy:
 	$(RUN) pulumi $@ --stack $(STACK)
 
 drift:
-	$(RUN) pulumi refresh --preview-only --expect-no-changes --stack $(STACK)
+	$(RUN) python -m tandem drift $(STACK)
 

@@ -76,6 +76,13 @@ class Project:
 
     def pulumi(self, *arguments: str) -> Run:
         """Run ``pulumi`` in the project and return what it said."""
+        return self._run("pulumi", "--non-interactive", "--color=never", *arguments)
+
+    def tandem(self, *arguments: str) -> Run:
+        """Run ``python -m tandem`` in the project and return what it said."""
+        return self._run("python", "-m", "tandem", *arguments)
+
+    def _run(self, *words: str) -> Run:
         environment = dict(os.environ)
         environment |= {
             "PULUMI_BACKEND_URL": f"file://{self.folder}/backend",
@@ -83,7 +90,7 @@ class Project:
             "PULUMI_STACK": self.stack,
         }
         done = subprocess.run(
-            [ROOT / "tools" / "run", "pulumi", "--non-interactive", "--color=never", *arguments],
+            [ROOT / "tools" / "run", *words],
             cwd=self.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -92,7 +99,7 @@ class Project:
             text=True,
             check=False,
         )
-        assert not shown_secrets(done.stdout), "a secret is in what pulumi said"
+        assert not shown_secrets(done.stdout), f"a secret is in what {words[0]} said"
         return Run(done.returncode, done.stdout)
 
     def up(self, *arguments: str) -> Run:

@@ -51,6 +51,8 @@ class ContainerFacts(FactsModel):
     """``running``, ``exited`` and so on; seen of the deployment's own containers alone."""
     restarts: int | None = None
     image_id: str | None = None
+    since: str | None = None
+    """When it started, or ended when it does not run: a time as Docker writes it."""
 
 
 class LocalImage(FactsModel):
@@ -95,9 +97,9 @@ def read_docker(version: str, info: str, cdi: str, hook: str) -> DockerFacts:
 def read_containers(listed: str, inspected: str) -> tuple[ContainerFacts, ...]:
     """Read ``docker ps`` of all containers, and ``docker inspect`` of the deployment's own."""
     details = {
-        row[0]: {"state": row[1], "restarts": whole(row[2]), "image_id": row[3]}
+        row[0]: dict(state=row[1], restarts=whole(row[2]), image_id=row[3], since=row[4])
         for row in (line.split("\t") for line in inspected.splitlines())
-        if len(row) == 4
+        if len(row) == 5
     }
     found = []
     for line in listed.splitlines():

@@ -53,9 +53,10 @@ look() {
     timeout 10 docker ps --all --no-trunc --format "{{.ID}}\t{{.Names}}\t$labels\t{{.Ports}}" 2>/dev/null
     section own-containers
     own=$(timeout 10 docker ps --all --quiet --no-trunc --filter "label=dev.tandem.stack=$stack" 2>/dev/null)
+    since='{{if .State.Running}}{{.State.StartedAt}}{{else}}{{.State.FinishedAt}}{{end}}'
     # shellcheck disable=SC2086 # one word each
     [ -z "$own" ] || timeout 10 docker inspect --format \
-        "{{.Id}}$tab{{.State.Status}}$tab{{.RestartCount}}$tab{{.Image}}" $own 2>/dev/null
+        "{{.Id}}$tab{{.State.Status}}$tab{{.RestartCount}}$tab{{.Image}}$tab$since" $own 2>/dev/null
 
     section images
     images=$(timeout 10 docker image ls --quiet --no-trunc "$repository" 2>/dev/null | sort -u)

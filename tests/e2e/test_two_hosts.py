@@ -109,6 +109,8 @@ def test_a_second_up_and_a_refresh_find_nothing_to_do(
     assert again.code == 0, again.text
     refresh = stack.pulumi("refresh", "--preview-only", "--expect-no-changes")
     assert refresh.code == 0, refresh.text
+    drift = stack.tandem("drift", "e2e")
+    assert (drift.code, drift.text) == (0, "e2e: no drift\n")
 
 
 def test_a_serving_value_replaces_the_server_alone(stack: Project) -> None:
@@ -146,6 +148,10 @@ def test_a_killed_worker_is_drift_and_up_refresh_repairs_it(stack: Project, host
     drift = stack.pulumi("refresh", "--preview-only", "--expect-no-changes")
     assert drift.code == NO_CHANGES_EXPECTED, drift.text
     assert "e2e-lab-2-ray-worker" in drift.text
+    table = stack.tandem("drift", "e2e")
+    assert table.code == NO_CHANGES_EXPECTED, table.text
+    (row,) = [line for line in table.text.splitlines() if WORKER in line]
+    assert row.split()[2:4] == ["running", "exited"], table.text
     done = stack.up("--refresh")
     assert done.code == 0, done.text
     assert chat(stack.outputs()["endpoint"], API_KEY)["reasoning"]
