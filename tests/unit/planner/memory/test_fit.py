@@ -275,3 +275,23 @@ def test_memory_may_be_declared() -> None:
     assert declared_memory(declared) == {
         "host-1": HostMemory(total=round(119.7 * GIB), unified=True)
     }
+
+
+@pytest.mark.parametrize("utilization", [None, 0.9])
+def test_an_unknown_version_is_told_when_memory_depends_on_it(utilization: float | None) -> None:
+    changes: dict[str, Any] = {"image.vllm": None, "serve.maxModelLen": 16_384}
+    if utilization:
+        changes["serve.gpuMemoryUtilization"] = utilization
+    found = weigh(changes=changes)
+    assert codes(found) == ["vllm-version-unknown"]
+    (told,) = found.findings
+    assert (told.severity, told.path) == (Severity.WARNING, "tandem:image.vllm")
+    assert "as vLLM 0.32 does" in told.message
+
+
+def test_an_unknown_version_is_not_told_when_nothing_depends_on_it() -> None:
+    changes = {"image.vllm": None, "serve.maxModelLen": 16_384, "serve.kvCacheMemory": "4GiB"}
+    on_gpu = weigh(changes=changes)
+    cpu = HostMemory(total=24 * GIB, device="cpu")
+    on_cpu = weigh(changes={**changes, "serve.env": {"VLLM_CPU_KVCACHE_SPACE": "4"}}, memory=cpu)
+    assert codes(on_gpu) == codes(on_cpu) == []
