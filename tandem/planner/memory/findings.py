@@ -52,8 +52,8 @@ def version_unknown(newest: Fit, oldest: Fit) -> Iterator[Finding]:
     yield warning(
         "vllm-version-unknown",
         "tandem:image.vllm",
-        f"memory is counted as vLLM {taken} does, for the KV cache {_kv_left(newest)}; with {other} "
-        f"it would be {_kv_left(oldest)}",
+        f"memory is counted as vLLM {taken} does, {_kv_left(newest)} of KV cache; with {other} it "
+        f"would be {_kv_left(oldest)}",
         "set image.vllm to the version in the image",
     )
 
@@ -65,7 +65,7 @@ def _shares(fit: Fit) -> list[object]:
 
 def _kv_left(fit: Fit) -> str:
     left = _budget(fit.shortest) if fit.shortest else "nothing"
-    return f"{left}, {fit.kv.max_concurrency:.2f} requests" if fit.kv else left
+    return f"{left} ({fit.kv.max_concurrency:.2f} requests at least)" if fit.kv else left
 
 
 def _weights(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:
