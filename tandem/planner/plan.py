@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
 from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched
 from tandem.planner.arguments import expects_reasoning, listen_address
 from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
-from tandem.planner.containers import Containers
+from tandem.planner.containers import KEY_FILE, Containers
 from tandem.planner.memory.result import Fit
 from tandem.planner.memory.starts import record
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
@@ -60,6 +62,8 @@ class Plan(SpecModel):
     model: str
     served_name: str
     endpoint: str
+    api_key: SecretStr | None
+    """Key that clients have to send, or None: everybody may ask."""
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
@@ -100,6 +104,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
         model=settings.model.id,
         served_name=settings.model.name,
         endpoint=f"{_url(settings)}/v1",
+        api_key=settings.api_key,
     )
 
 
@@ -144,6 +149,7 @@ def _ready(
         served_name=settings.model.name,
         expects_reasoning=expects_reasoning(settings),
         timeout_seconds=settings.serve.ready_timeout,
+        key_file=KEY_FILE if settings.api_key else None,
         record=kept,
     )
 

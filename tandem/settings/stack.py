@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SecretStr
 
 from tandem.settings.base import SettingsModel
 from tandem.settings.hosts import HostSettings
@@ -37,6 +37,8 @@ class Settings(SettingsModel):
     """How Ray spans the hosts."""
     backend: Literal["ray"] = "ray"
     """What carries tensor and pipeline parallelism over several hosts."""
+    api_key: Annotated[SecretStr, Field(min_length=1)] | None = None
+    """Key that clients have to send; `pulumi config set --secret tandem:apiKey` keeps it secret."""
     rdma: bool = True
     """Give containers /dev/infiniband, IPC_LOCK and unlimited locked memory."""
     shm_size: Bytes = 10 * GIB
