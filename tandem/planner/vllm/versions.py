@@ -70,6 +70,10 @@ MLA_ALIGNED_TO_128: Version = (0, 27)
 LARGER_STEPS: Version = (0, 28)
 """16384 tokens a step by default from 160 GiB (``get_batch_defaults``, engine/arg_utils.py)."""
 
+LARGER_GRAPHS: Version = (0, 28)
+"""Data-centre Blackwell captures graphs for batches up to 1024 (``_set_cudagraph_sizes``,
+config/vllm.py)."""
+
 NULL_BLOCK_RESERVED: Version = (0, 29)
 """One block is held back in the check (v1/core/kv_cache_utils.py)."""
 

@@ -28,7 +28,9 @@ class Figure:
 
     def is_marked(self, start: Start) -> bool:
         """Tell whether the start set a constant that the figure depends on."""
-        return self.constant is not None and self.constant in (start.sets or "\n")
+        if self.constant is None or start.sets is None:
+            return False
+        return self.constant in start.sets
 
     def error(self, answer: Answer, log: Answer) -> float | None:
         """Return the error with its sign, or None when one of them says nothing."""

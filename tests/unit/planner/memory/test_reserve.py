@@ -103,6 +103,12 @@ def test_one_rank_needs_no_nccl() -> None:
     assert part(held(tensorParallel=2), "NCCL groups").high == round((0.82 + 0.47 + 0.5) * GIB)
 
 
+def test_gpus_without_switches_have_no_nvls() -> None:
+    gaming = HostMemory(total=24 * GIB, device="NVIDIA GeForce RTX 3090")
+    found = held(memory=gaming, tensorParallel=2)
+    assert part(found, "NCCL groups").high == round((0.82 + 0.47) * GIB)
+
+
 def test_nccl_between_hosts_takes_more() -> None:
     inside = part(held(tensorParallel=2), "NCCL groups").high
     between = part(held(tensorParallel=2, spans_hosts=True), "NCCL groups")
