@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tandem.planner.specs import SpecModel
+from tandem.planner.vllm.batches import batch_defaults, fitted, steps_in_flight
 from tandem.planner.vllm.flags import Flags
 from tandem.planner.vllm.releases import declared_version
 from tandem.planner.vllm.versions import (
     CACHES_HYBRID_PREFIXES,
     CHUNKED_SAVES,
     FOLLOWS_KV_TYPE,
-    IN_FLIGHT_TOKENS,
-    LARGER_STEPS,
     LARGER_UTILIZATION,
     NEWEST,
-    STAGES_OVERLAP,
     STATES_IN_BLOCKS,
     Version,
 )
-from tandem.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -55,7 +52,6 @@ OTHER_WEIGHTS = ("--cpu-offload-gb", "--hf-overrides")
 
 PLAIN_LOADERS = {"auto", "hf", "safetensors", "pt", "npcache", "mistral", "dummy", "sharded_state"}
 _DRAFT_IN_CHECKPOINT = "mtp"
-_SYNCHRONOUS = {"ngram", "medusa", "suffix", "mlp_speculator"}
 
 
 class EngineOptions(SpecModel):
@@ -119,9 +115,9 @@ def engine_options(
     version = known or supposed
     head = next(iter(memory), None)
     longest = serve.max_model_len or model.default_request
-    default_seqs, default_tokens = _batch_defaults(version, head, settings.world_size)
+    default_seqs, default_tokens = batch_defaults(version, head, settings.world_size)
     seqs = serve.max_num_seqs or default_seqs
-    tokens = serve.max_num_batched_tokens or _fitted(default_tokens, seqs, longest, flags)
+    tokens = serve.max_num_batched_tokens or fitted(default_tokens, seqs, longest, flags)
     if serve.max_num_seqs is None:
         seqs = min(seqs, tokens)
     draft = flags.object("--speculative-config") or {}
@@ -138,7 +134,7 @@ def engine_options(
         max_model_len=longest,
         max_num_seqs=seqs,
         max_num_batched_tokens=tokens,
-        in_flight_tokens=tokens * _steps_in_flight(settings, model, version, head, method),
+        in_flight_tokens=tokens * steps_in_flight(settings, model, version, head, method),
         utilization=serve.gpu_memory_utilization or _utilization(version),
         kv_cache_memory=serve.kv_cache_memory,
         block_size=flags.number("--block-size") or _block_size(model, head),
@@ -173,46 +169,6 @@ def _changing_weights(model: Architecture) -> tuple[str, ...]:
 
 def _utilization(version: Version) -> float:
     return 0.92 if version >= LARGER_UTILIZATION else 0.9
-
-
-def _batch_defaults(version: Version, head: HostMemory | None, ranks: int) -> tuple[int, int]:
-    """Return max_num_seqs and max_num_batched_tokens (``get_batch_defaults``)."""
-    if head and head.is_cpu:
-        return 128 * ranks, 2048 * ranks
-    total = head.total if head else 0
-    if total >= 160 * GIB and version >= LARGER_STEPS:
-        return 1024, 16384
-    if total >= 70 * GIB and "a100" not in ((head.device or "") if head else "").lower():
-        return 1024, 8192
-    return 256, 2048
-
-
-def _fitted(tokens: int, seqs: int, longest: int | None, flags: Flags) -> int:
-    """Return the default of max_num_batched_tokens for so long a request."""
-    if longest is None:
-        return tokens
-    if flags.switch("--enable-chunked-prefill") is False:
-        tokens = max(tokens, longest)
-    return min(tokens, seqs * longest)
-
-
-def _steps_in_flight(
-    settings: Settings, model: Architecture, version: Version, head: HostMemory | None, method: str
-) -> int:
-    """Return how many steps may be under way (``max_concurrent_batches``, vllm/config/vllm.py).
-
-    As many as there are stages, and one more with asynchronous scheduling: it is on for GPUs, on
-    Ray too (0.32.0), but not for every kind of speculative decoding.
-    """
-    stages = settings.serve.pipeline_parallel
-    if version < IN_FLIGHT_TOKENS:
-        return 1
-    if stages > 1 and version < STAGES_OVERLAP and (model.experts or model.is_hybrid):
-        return stages
-    is_async = Flags(settings.serve.args).switch("--async-scheduling") is not False
-    if not is_async or (head and head.is_cpu) or method in _SYNCHRONOUS:
-        return stages
-    return stages + 1
 
 
 def _block_size(model: Architecture, head: HostMemory | None) -> int:
