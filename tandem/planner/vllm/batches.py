@@ -18,7 +18,10 @@ SYNCHRONOUS = {"ngram", "medusa", "suffix", "mlp_speculator"}
 
 
 def batch_defaults(version: Version, head: HostMemory | None, ranks: int) -> tuple[int, int]:
-    """Return max_num_seqs and max_num_batched_tokens (``get_batch_defaults``, vllm/engine/arg_utils.py)."""
+    """Return max_num_seqs and max_num_batched_tokens.
+
+    ``get_batch_defaults``, vllm/engine/arg_utils.py, 0.10.2 to 0.32.0.
+    """
     if head and head.is_cpu:
         return 128 * ranks, 2048 * ranks
     total = head.total if head else 0

@@ -208,5 +208,20 @@ def test_a_hybrid_block_is_a_multiple_of_the_one_that_is_set(version: str, block
     assert kv.layout.block_size == block
 
 
+@pytest.mark.parametrize(("version", "multiple"), [("0.26.0", 64), ("0.27.1", 128)])
+def test_a_hybrid_block_with_latent_attention(version: str, multiple: int) -> None:
+    net = {
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+        "linear_conv_kernel_dim": 4,
+        "layer_types": ["linear_attention"] * 30 + ["full_attention"] * 31,
+    }
+    kv = cache("DeepSeek-V3", version, changes=net)
+    state = 3 * (2 * 16 + 32) * 128 * 2 + 32 * 128 * 128 * 2
+    assert kv.layout.block_size == multiple * -(-state // (multiple * 576 * 2))
+
+
 def test_a_block_on_a_cpu_has_128_tokens() -> None:
     assert cache("Qwen3-8B", device="cpu").layout.block_size == 128
