@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 """The loader in C is much faster, and not everywhere there."""
 
+SECRET = "(secret)"
+"""What stands in the settings for a value that is encrypted in the stack file."""
+
 
 @dataclass(frozen=True)
 class StackFile:
@@ -40,7 +43,8 @@ def read_stack_file(given: str, changes: Sequence[str] = ()) -> StackFile:
     for change in changes:
         _lay_over(config, change)
     values = {
-        key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in _sealed(config).items()
     }
     return StackFile(_stack_name(path), path.parent, load_settings(values))
 
@@ -82,6 +86,15 @@ def _opened(value: Any) -> Any:
     return "encrypted" if is_secret else value
 
 
+def _sealed(value: Any) -> Any:
+    """Put a word in the place of secrets, which only Pulumi can open: ``{secure: …}``."""
+    if isinstance(value, dict):
+        if value.keys() == {"secure"}:
+            return SECRET
+        return {key: _sealed(inner) for key, inner in value.items()}
+    return [_sealed(inner) for inner in value] if isinstance(value, list) else value
+
+
 def _lay_over(config: dict[str, Any], change: str) -> None:
     """Set one key, e.g. ``hosts.0.gpus=2``; an empty value removes it."""
     key, equals, text = change.partition("=")
@@ -100,7 +113,7 @@ def _lay_over(config: dict[str, Any], change: str) -> None:
             del place[parts[-1]]
     except (TypeError, LookupError, yaml.YAMLError):
         words = f"{key} can't be set to {text!r}"
-        raise _invalid("bad-change", "--set", words, "see the keys in the README") from None
+        raise _invalid("bad-change", "--set", words, "see docs/keys.md") from None
 
 
 def _invalid(code: str, path: str, message: str, fix: str) -> InvalidStack:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tandem.planner.arguments import MODEL_FOLDER, listen_address, serve_arguments
 from tandem.planner.environment import CONFIG_ROOT, host_environment, not_carried_over
+from tandem.planner.names import container_name
 from tandem.planner.specs import ContainerSpec, Mount, SecretUpload, Upload, VolumeSpec
 from tandem.remote import source
 
@@ -150,7 +151,7 @@ class Containers:
         return (SecretUpload(path=KEY_FILE, content=key),) if key is not None else ()
 
     def _name(self, host: HostSettings, part: str) -> str:
-        return f"tandem-{self._stack}-{host.name}-{part}"
+        return container_name(self._stack, host.name, part)
 
     def _labels(self, role: str, *ports: int) -> dict[str, str]:
         return {

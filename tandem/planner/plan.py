@@ -161,8 +161,12 @@ def _url(settings: Settings) -> str:
 
 
 def _interfaces(settings: Settings, facts: Facts) -> dict[str, str | None]:
-    found = {host.name: host.interfaces for host in facts.hosts}
+    """Return the name of each host's interface: as declared, or as found from the address."""
+    seen = {
+        host.name: host.interface_of(str(declared.address))
+        for declared, host in zip(settings.hosts, facts.hosts, strict=False)
+    }
     return {
-        host.name: host.interface or found.get(host.name, {}).get(str(host.address))
+        host.name: host.interface or (found.name if (found := seen.get(host.name)) else None)
         for host in settings.hosts
     }

@@ -19,6 +19,7 @@ class SettingsModel(BaseModel):
         validate_by_alias=True,
         validate_by_name=False,
         defer_build=True,
+        use_attribute_docstrings=True,
     )
 
 

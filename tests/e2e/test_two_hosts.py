@@ -43,10 +43,16 @@ def test_a_worker_that_cannot_join_fails_the_up_by_name_and_nothing_is_served(
     stack: Project, hosts: Lab
 ) -> None:
     stack.change("ray.joinTimeout", "45s")
+    # The survey would find the blocked path before anything is started.
+    stack.change("survey", "off")
+    stack.change("image.reference", hosts.image)
+    for index in (0, 1):
+        stack.change(f"hosts.{index}.interface", "eth0")
     hosts.partition(hosts.hosts[1])
     done = stack.up()
     hosts.heal()
     stack.change("ray.joinTimeout", "3m")
+    stack.change("survey", "on")
     assert done.code not in (0, NO_CHANGES_EXPECTED), done.text
     assert "not joined after 45 s: 10.77.0.2 has not joined" in done.text
     assert hosts.hosts[0].ssh(f"docker inspect {SERVER}").returncode != 0
@@ -81,6 +87,9 @@ def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts:
     assert outputs["model"] == "tandem/tiny-qwen3"
     assert outputs["hosts"] == {"lab-1": "10.77.0.1", "lab-2": "10.77.0.2"}
     assert set(outputs["containers"]) == {HEAD, WORKER, SERVER}
+    for name in ("kvCache", "kvTokens", "maxConcurrency"):
+        said = outputs["memory"][name]
+        assert said["planned"] == said["actual"], name
     assert outputs["apiKey"] == "[secret]"
     with pytest.raises(HTTPError, match="401"):
         chat(outputs["endpoint"])
