@@ -16,6 +16,9 @@ from tandem.settings import STACKS, Settings, load_settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+"""The loader in C is much faster, and not everywhere there."""
+
 SECRET = "(secret)"
 """What stands in the settings for a value that is encrypted in the stack file."""
 
@@ -66,7 +69,7 @@ def _stack_name(path: Path) -> str:
 
 def _config(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), LOADER)
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
         words = " ".join(str(problem).split())
         raise _invalid("not-yaml", str(path), words, "correct it") from None

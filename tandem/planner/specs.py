@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class SpecModel(BaseModel):
     """A frozen part of a plan."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Rank(SpecModel):

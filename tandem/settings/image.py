@@ -8,7 +8,9 @@ from pydantic import Field
 
 from tandem.settings.base import SettingsModel
 
-_REFERENCE = r"^[a-z0-9][a-zA-Z0-9._:/-]*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
+_REFERENCE = (
+    r"^[a-z0-9][a-zA-Z0-9._:/-]*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
+)
 
 
 class ImageSettings(SettingsModel):

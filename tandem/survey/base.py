@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 class FactsModel(BaseModel):
     """Something that was seen. Sizes in bytes; None is what could not be seen."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def whole(text: str) -> int | None:
