@@ -9,7 +9,7 @@ export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state
 export PULUMI_CONFIG_PASSPHRASE ?=
 
 .PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy
-.PHONY: bench test-tools test-lab test-e2e
+.PHONY: bench bench-plan test-tools test-lab test-e2e
 
 demo: setup tools lab-up
 	$(RUN) pulumi stack select --create lab
@@ -50,6 +50,14 @@ bench:
 	python3 -m lab up --hosts 2
 	$(PYTHON) -m tests.bench.up
 
+bench-plan: setup .venv-bench/.ready
+	$(PYTHON) -m tests.bench.plan
+
+.venv-bench/.ready: tests/bench/plan/rivals.txt
+	python3 -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --requirement tests/bench/plan/rivals.txt
+	@touch $@
+
 lab-up:
 	python3 -m lab up --hosts 2
 
@@ -60,5 +68,5 @@ preview up destroy:
 	$(RUN) pulumi $@ --stack $(STACK)
 
 drift:
-	$(RUN) pulumi refresh --preview-only --expect-no-changes --stack $(STACK)
+	$(RUN) python -m tandem drift $(STACK)
 

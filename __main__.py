@@ -4,7 +4,7 @@ import pulumi
 
 from components import Cluster, end_quietly_when_stopped, read_settings
 from tandem.errors import TandemError
-from tandem.planner import make_plan
+from tandem.planner import make_plan, steady
 from tandem.survey import survey
 
 end_quietly_when_stopped()
@@ -28,4 +28,6 @@ pulumi.export("model", plan.model)
 pulumi.export("hosts", {host.name: host.address for host in plan.hosts})
 pulumi.export("ranks", {str(rank.rank): rank.host for rank in plan.ranks})
 pulumi.export("containers", cluster.containers)
+pulumi.export("apiKey", cluster.api_key)
 pulumi.export("memory", cluster.memory)
+pulumi.export("found", steady(settings, facts))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pulumi
 import pulumi_docker as docker
 
 from tandem.planner import ContainerSpec
@@ -28,8 +29,17 @@ def container_arguments(spec: ContainerSpec) -> dict[str, Any]:
             for mount in spec.mounts
         ],
         "uploads": [
-            docker.ContainerUploadArgs(file=upload.path, content=upload.content)
-            for upload in spec.uploads
+            *(
+                docker.ContainerUploadArgs(file=upload.path, content=upload.content)
+                for upload in spec.uploads
+            ),
+            *(
+                docker.ContainerUploadArgs(
+                    file=upload.path,
+                    content=pulumi.Output.secret(upload.content.get_secret_value()),
+                )
+                for upload in spec.secret_uploads
+            ),
         ],
         "device_requests": [_gpus(spec.gpus)],
         "network_mode": "host",

@@ -18,6 +18,8 @@ class Cluster(pulumi.ComponentResource):
 
     endpoint: pulumi.Output[str]
     containers: pulumi.Output[dict[str, str]]
+    api_key: pulumi.Output[str] | None
+    """Key that clients have to send; None when everybody may ask."""
     memory: pulumi.Output[dict[str, dict[str, str]]]
     """What was planned for a rank, beside what the start logged."""
 
@@ -36,6 +38,8 @@ class Cluster(pulumi.ComponentResource):
             **{spec.name: made.id for spec, made in zip(plan.containers, containers, strict=True)}
         )
         self.memory = ready.started.apply(lambda started: beside(plan.fit, started))
+        key = plan.api_key
+        self.api_key = pulumi.Output.secret(key.get_secret_value()) if key else None
         self.register_outputs({"endpoint": self.endpoint, "containers": self.containers})
 
 

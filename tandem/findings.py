@@ -17,7 +17,7 @@ class Severity(StrEnum):
 class Finding(BaseModel):
     """One thing to tell the user, in one line."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     code: str
     """Stable name of the rule, e.g. ``gpus-too-few``; tests and scripts match on it."""

@@ -75,7 +75,8 @@ class SshTarget:
     ) -> subprocess.CompletedProcess[str]:
         """Run ``command`` on the host and return its output and exit status.
 
-        Timeout in seconds; a host that does not answer within it counts as unreachable.
+        Timeout in seconds; a host that does not answer within it counts as unreachable, and what
+        it said until then is the output.
         """
         make_control_directory()
         argv = self.argv(*command)
@@ -89,9 +90,11 @@ class SshTarget:
                 timeout=timeout,
                 check=False,
             )
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired as late:
             silence = f"no answer within {timeout:g} s"
-            return subprocess.CompletedProcess(argv, UNREACHABLE, "", silence)
+            # Bytes, whatever was asked for (bugs.python.org/issue38182).
+            said = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else ""
+            return subprocess.CompletedProcess(argv, UNREACHABLE, said, silence)
 
     def run_watched(
         self, *command: str, stdin: str, watch: Callable[[], object], every: float

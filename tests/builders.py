@@ -6,11 +6,19 @@ import copy
 import json
 from typing import Any
 
+from tandem.findings import Finding
 from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched
 from tandem.planner import Plan, make_plan
+from tandem.planner.checks import check_facts
 from tandem.settings import Settings, load_settings
 from tandem.ssh import SshTarget
+from tandem.survey.docker import DockerFacts
 from tandem.survey.facts import Facts, HostFacts, ImageFacts
+from tandem.survey.gpus import Gpu
+from tandem.survey.model_folder import ModelFolder
+from tandem.survey.network import Interface
+from tandem.survey.rdma import RdmaFacts
+from tandem.units import GIB
 
 DIGEST = "sha256:" + "a" * 64
 """A digest that an image reference stands for."""
@@ -65,26 +73,58 @@ def settings(hosts: int = 1, changes: dict[str, Any] | None = None) -> Settings:
 
 
 def host_facts(settings: Settings) -> list[HostFacts]:
-    """Return what healthy hosts show: the address on eth0, eth1 and so on, and the model."""
+    """Return what healthy hosts show: the address on eth0, eth1 and so on, GPUs and the model."""
+    addresses = [str(host.address) for host in settings.hosts]
     return [
         HostFacts(
             name=host.name,
-            interfaces={"127.0.0.1": "lo", str(host.address): f"eth{index}"},
-            has_model=True,
+            docker=DockerFacts(version="29.1.3", api="1.52", gpu_ways=("hook",)),
+            gpus=tuple(gpu(index) for index in range(host.gpu_count)),
+            interfaces=(
+                Interface(name="lo", addresses=("127.0.0.1",), state="UNKNOWN", mtu=65536),
+                interface(f"eth{number}", addresses[number]),
+            ),
+            paths={address: None for address in addresses if address != addresses[number]},
+            rdma=RdmaFacts(has_devices=True),
+            model=ModelFolder(has_config=True, config={}),
         )
-        for index, host in enumerate(settings.hosts)
+        for number, host in enumerate(settings.hosts)
     ]
+
+
+def gpu(index: int = 0, **changes: Any) -> Gpu:
+    """Return an idle GPU of 80 GiB."""
+    idle = Gpu(
+        index=index,
+        uuid=f"GPU-{index}",
+        name="NVIDIA H100 80GB HBM3",
+        driver="580.95.05",
+        memory_total=80 * GIB,
+        memory_used=0,
+        memory_free=79 * GIB,
+        compute_capability="9.0",
+    )
+    return idle.model_copy(update=changes)
+
+
+def interface(name: str, address: str, **changes: Any) -> Interface:
+    """Return an interface that is up."""
+    found = Interface(name=name, addresses=(address,), state="UP", mtu=9000, speed=200_000)
+    return found.model_copy(update=changes)
 
 
 def facts(
     settings: Settings,
     first: dict[str, Any] | None = None,
     image: ImageFacts | None = None,
+    *,
+    last: dict[str, Any] | None = None,
 ) -> Facts:
-    """Return the facts of healthy hosts, with changes to the first host."""
-    head, *others = host_facts(settings)
-    head = head.model_copy(update=first or {})
-    return Facts(hosts=(head, *others), image=image or ImageFacts(digest=DIGEST))
+    """Return the facts of healthy hosts, with changes to the first and to the last host."""
+    hosts = host_facts(settings)
+    hosts[0] = HostFacts.model_validate({**dict(hosts[0]), **(first or {})})
+    hosts[-1] = HostFacts.model_validate({**dict(hosts[-1]), **(last or {})})
+    return Facts(stack="test", hosts=tuple(hosts), image=image or ImageFacts(digest=DIGEST))
 
 
 def plan(hosts: int = 1, changes: dict[str, Any] | None = None, stack: str = "test") -> Plan:
@@ -115,3 +155,16 @@ def ready_spec(*, expects_reasoning: bool = False, timeout_seconds: int = 10) ->
         expects_reasoning=expects_reasoning,
         timeout_seconds=timeout_seconds,
     )
+
+
+def findings(
+    hosts: int = 1,
+    first: dict[str, Any] | None = None,
+    *,
+    last: dict[str, Any] | None = None,
+    changes: dict[str, Any] | None = None,
+    image: ImageFacts | None = None,
+) -> list[Finding]:
+    """Return what the checks say of healthy hosts with changes to the first and the last one."""
+    declared = settings(hosts, changes)
+    return check_facts(declared, facts(declared, first, image, last=last))

@@ -5,13 +5,17 @@ import urllib.request
 from typing import Any
 
 
-def chat(endpoint: str) -> dict[str, Any]:
-    """Ask for one completion and return the message."""
+def chat(endpoint: str, key: str = "") -> dict[str, Any]:
+    """Ask for one completion, with the API's key if it has one, and return the message.
+
+    Raises urllib.error.HTTPError when the API refuses.
+    """
     question = {"model": "tiny-qwen3", "messages": [{"role": "user", "content": "Hello"}]}
     body = json.dumps(question | {"max_tokens": 8}).encode()
-    request = urllib.request.Request(
-        f"{endpoint}/chat/completions", body, {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json"} | (
+        {"Authorization": f"Bearer {key}"} if key else {}
     )
+    request = urllib.request.Request(f"{endpoint}/chat/completions", body, headers)
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(request, timeout=60) as answer:
         message: dict[str, Any] = json.load(answer)["choices"][0]["message"]

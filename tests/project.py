@@ -16,6 +16,9 @@ import yaml
 from lab.layout import Site
 
 ROOT = Path(__file__).resolve().parent.parent
+API_KEY = "the-key-of-the-tests-7c1d09"
+"""What nobody may see."""
+
 NO_CHANGES_EXPECTED = 7
 """Pulumi's exit status when --expect-no-changes found some."""
 
@@ -73,6 +76,13 @@ class Project:
 
     def pulumi(self, *arguments: str) -> Run:
         """Run ``pulumi`` in the project and return what it said."""
+        return self._run("pulumi", "--non-interactive", "--color=never", *arguments)
+
+    def tandem(self, *arguments: str) -> Run:
+        """Run ``python -m tandem`` in the project and return what it said."""
+        return self._run("python", "-m", "tandem", *arguments)
+
+    def _run(self, *words: str) -> Run:
         environment = dict(os.environ)
         environment |= {
             "PULUMI_BACKEND_URL": f"file://{self.folder}/backend",
@@ -80,7 +90,7 @@ class Project:
             "PULUMI_STACK": self.stack,
         }
         done = subprocess.run(
-            [ROOT / "tools" / "run", "pulumi", "--non-interactive", "--color=never", *arguments],
+            [ROOT / "tools" / "run", *words],
             cwd=self.folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -89,7 +99,7 @@ class Project:
             text=True,
             check=False,
         )
-        assert not shown_secrets(done.stdout), "a private key is in what pulumi said"
+        assert not shown_secrets(done.stdout), f"a secret is in what {words[0]} said"
         return Run(done.returncode, done.stdout)
 
     def up(self, *arguments: str) -> Run:
@@ -113,8 +123,9 @@ class Project:
 
 
 def shown_secrets(text: str) -> list[str]:
-    """Return the lines of the lab's private keys that a text holds."""
+    """Return what a text holds of the API's key and of the lab's private keys."""
     keys = list(Site.from_environment().ssh.glob("*_ed25519"))
     assert keys, "no lab is up"
     lines = (line for key in keys for line in key.read_text().splitlines())
-    return [line for line in lines if not line.startswith("-----") and line in text]
+    secrets = [API_KEY, *(line for line in lines if not line.startswith("-----"))]
+    return [secret for secret in secrets if secret in text]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.cli.columns import paragraphs
 from tandem.planner.summary import size_range
 from tandem.planner.vllm.releases import spoken
 from tandem.units import gib
@@ -30,7 +31,7 @@ def table(stack: StackFile, assessment: Assessment) -> str:
         lines += ["Memory is not weighed: the model's config.json is not known (model.config)", ""]
     else:
         lines += [*_ranks(fit), "", *_bars(stack, fit), "", *_cache(fit), *_origins(fit), ""]
-    lines += [_said(finding) for finding in assessment.findings]
+    lines += paragraphs(_said(finding) for finding in assessment.findings)
     return "\n".join(lines).rstrip()
 
 

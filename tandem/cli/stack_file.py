@@ -16,6 +16,12 @@ from tandem.settings import STACKS, Settings, load_settings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+"""The loader in C is much faster, and not everywhere there."""
+
+SECRET = "(secret)"
+"""What stands in the settings for a value that is encrypted in the stack file."""
+
 
 @dataclass(frozen=True)
 class StackFile:
@@ -37,7 +43,8 @@ def read_stack_file(given: str, changes: Sequence[str] = ()) -> StackFile:
     for change in changes:
         _lay_over(config, change)
     values = {
-        key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()
+        key: value if isinstance(value, str) else json.dumps(value)
+        for key, value in _sealed(config).items()
     }
     return StackFile(_stack_name(path), path.parent, load_settings(values))
 
@@ -62,7 +69,7 @@ def _stack_name(path: Path) -> str:
 
 def _config(path: Path) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        data = yaml.load(path.read_text(encoding="utf-8"), LOADER)
     except (yaml.YAMLError, UnicodeDecodeError) as problem:
         words = " ".join(str(problem).split())
         raise _invalid("not-yaml", str(path), words, "correct it") from None
@@ -70,7 +77,22 @@ def _config(path: Path) -> dict[str, Any]:
     if not isinstance(config, dict):
         words = "there is no mapping `config:`"
         raise _invalid("no-config", str(path), words, "add it, with tandem: keys")
-    return {str(key): value for key, value in config.items()}
+    return {str(key): _opened(value) for key, value in config.items()}
+
+
+def _opened(value: Any) -> Any:
+    """Return a value with a word in the place of an encrypted one, which nobody here can read."""
+    is_secret = isinstance(value, dict) and value.keys() == {"secure"}
+    return "encrypted" if is_secret else value
+
+
+def _sealed(value: Any) -> Any:
+    """Put a word in the place of secrets, which only Pulumi can open: ``{secure: …}``."""
+    if isinstance(value, dict):
+        if value.keys() == {"secure"}:
+            return SECRET
+        return {key: _sealed(inner) for key, inner in value.items()}
+    return [_sealed(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _lay_over(config: dict[str, Any], change: str) -> None:
@@ -91,7 +113,7 @@ def _lay_over(config: dict[str, Any], change: str) -> None:
             del place[parts[-1]]
     except (TypeError, LookupError, yaml.YAMLError):
         words = f"{key} can't be set to {text!r}"
-        raise _invalid("bad-change", "--set", words, "see the keys in the README") from None
+        raise _invalid("bad-change", "--set", words, "see docs/keys.md") from None
 
 
 def _invalid(code: str, path: str, message: str, fix: str) -> InvalidStack:

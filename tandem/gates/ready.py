@@ -95,7 +95,9 @@ class _Guard:
 
 
 def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
-    words = (spec.url, spec.served_name, str(PATIENCE_SECONDS))
+    words = [spec.url, spec.served_name, str(PATIENCE_SECONDS)]
+    if spec.key_file is not None:
+        words.append(spec.key_file)
     command = exec_python(spec.server, ASK_SECONDS, *words)
     answer = spec.server.target.run_watched(
         *command, stdin=source("ask.py"), watch=guard.check, every=POLL_SECONDS

@@ -78,6 +78,8 @@ class ReadySpec:
     served_name: str
     expects_reasoning: bool
     timeout_seconds: int
+    key_file: str | None = None
+    """Where the server's container has the API's key; None when the API has none."""
     record: Record | None = None
     """None where there is nothing to learn."""
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from tandem.planner.arguments import MODEL_FOLDER, listen_address, serve_arguments
 from tandem.planner.environment import CONFIG_ROOT, host_environment, not_carried_over
-from tandem.planner.specs import ContainerSpec, Mount, Upload, VolumeSpec
+from tandem.planner.names import container_name
+from tandem.planner.specs import ContainerSpec, Mount, SecretUpload, Upload, VolumeSpec
 from tandem.remote import source
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from tandem.settings import HostSettings, Settings
 
 CONTRACT_PROGRAM = "/tandem/ray_contract.py"
+KEY_PROGRAM = "/tandem/with_key.py"
+KEY_FILE = "/tandem/api-key"
 
 
 class Containers:
@@ -69,7 +72,8 @@ class Containers:
             command=command,
             env=env | settings.serve.env,
             mounts=(self._model_mount(head), *((self._session_mount(),) if beside_head else ())),
-            uploads=self._uploads() if beside_head else (),
+            uploads=self._uploads(),
+            secret_uploads=self._secret_uploads(),
             gpus=head.gpus,
             beside_head=beside_head,
             shm_bytes=settings.shm_size,
@@ -106,6 +110,8 @@ class Containers:
         if entrypoint == "image":
             return None, arguments
         start = ("vllm", "serve") if entrypoint == "vllm" else entrypoint
+        if settings.api_key is not None:
+            start = ("python3", KEY_PROGRAM, KEY_FILE, *start)
         if not settings.spans_hosts:
             return start, arguments
         nodes = [f"--node={host.address}={host.gpu_count}" for host in settings.hosts]
@@ -128,15 +134,24 @@ class Containers:
         return env
 
     def _uploads(self) -> tuple[Upload, ...]:
-        names = json.dumps(not_carried_over(self._settings))
-        return (
-            Upload(path=CONTRACT_PROGRAM, content=source("ray_contract.py")),
-            # Read by vllm/v1/executor/ray_executor.py as a list of names.
-            Upload(path=f"{CONFIG_ROOT}/ray_non_carry_over_env_vars.json", content=names),
-        )
+        uploads: list[Upload] = []
+        if self._settings.spans_hosts:
+            names = json.dumps(not_carried_over(self._settings))
+            uploads += [
+                Upload(path=CONTRACT_PROGRAM, content=source("ray_contract.py")),
+                # Read by vllm/v1/executor/ray_executor.py as a list of names.
+                Upload(path=f"{CONFIG_ROOT}/ray_non_carry_over_env_vars.json", content=names),
+            ]
+        if self._settings.api_key is not None:
+            uploads.append(Upload(path=KEY_PROGRAM, content=source("with_key.py")))
+        return tuple(uploads)
+
+    def _secret_uploads(self) -> tuple[SecretUpload, ...]:
+        key = self._settings.api_key
+        return (SecretUpload(path=KEY_FILE, content=key),) if key is not None else ()
 
     def _name(self, host: HostSettings, part: str) -> str:
-        return f"tandem-{self._stack}-{host.name}-{part}"
+        return container_name(self._stack, host.name, part)
 
     def _labels(self, role: str, *ports: int) -> dict[str, str]:
         return {

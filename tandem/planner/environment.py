@@ -61,7 +61,7 @@ def host_environment(
 def not_carried_over(settings: Settings) -> list[str]:
     """Return the names that vLLM's Ray executor must not copy from the head to the workers."""
     names = {*INTERFACE_VARIABLES, *RDMA_VARIABLES, "NCCL_IB_DISABLE", "NCCL_IB_GID_INDEX"}
-    names |= {"NCCL_IB_HCA", "VLLM_HOST_IP"}
+    names |= {"NCCL_IB_HCA", "VLLM_HOST_IP", "VLLM_API_KEY"}
     names |= {"RAY_NODE_IP_ADDRESS", "RAY_OVERRIDE_NODE_IP_ADDRESS"}
     names |= {name for host in settings.hosts for name in host.env}
     return sorted(names)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr
+
 from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
 from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched
 from tandem.planner.arguments import expects_reasoning, listen_address
 from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
-from tandem.planner.containers import Containers
+from tandem.planner.containers import KEY_FILE, Containers
 from tandem.planner.memory.result import Fit
 from tandem.planner.memory.starts import record
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
@@ -60,6 +62,8 @@ class Plan(SpecModel):
     model: str
     served_name: str
     endpoint: str
+    api_key: SecretStr | None
+    """Key that clients have to send, or None: everybody may ask."""
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
@@ -100,6 +104,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
         model=settings.model.id,
         served_name=settings.model.name,
         endpoint=f"{_url(settings)}/v1",
+        api_key=settings.api_key,
     )
 
 
@@ -144,6 +149,7 @@ def _ready(
         served_name=settings.model.name,
         expects_reasoning=expects_reasoning(settings),
         timeout_seconds=settings.serve.ready_timeout,
+        key_file=KEY_FILE if settings.api_key else None,
         record=kept,
     )
 
@@ -155,8 +161,12 @@ def _url(settings: Settings) -> str:
 
 
 def _interfaces(settings: Settings, facts: Facts) -> dict[str, str | None]:
-    found = {host.name: host.interfaces for host in facts.hosts}
+    """Return the name of each host's interface: as declared, or as found from the address."""
+    seen = {
+        host.name: host.interface_of(str(declared.address))
+        for declared, host in zip(settings.hosts, facts.hosts, strict=False)
+    }
     return {
-        host.name: host.interface or found.get(host.name, {}).get(str(host.address))
+        host.name: host.interface or (found.name if (found := seen.get(host.name)) else None)
         for host in settings.hosts
     }

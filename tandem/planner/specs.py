@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SecretStr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class SpecModel(BaseModel):
     """A frozen part of a plan."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Rank(SpecModel):
@@ -49,6 +49,13 @@ class Upload(SpecModel):
     content: str
 
 
+class SecretUpload(SpecModel):
+    """A file whose content must not be shown."""
+
+    path: str
+    content: SecretStr
+
+
 class ContainerSpec(SpecModel):
     """A container, whole. Sizes in bytes, times in seconds."""
 
@@ -61,6 +68,7 @@ class ContainerSpec(SpecModel):
     env: dict[str, str]
     mounts: tuple[Mount, ...]
     uploads: tuple[Upload, ...] = ()
+    secret_uploads: tuple[SecretUpload, ...] = ()
     gpus: int | tuple[str, ...]
     """How many, or the device ids."""
     beside_head: bool = False

@@ -18,6 +18,8 @@ class SettingsModel(BaseModel):
         alias_generator=to_camel,
         validate_by_alias=True,
         validate_by_name=False,
+        defer_build=True,
+        use_attribute_docstrings=True,
     )
 
 

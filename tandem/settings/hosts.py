@@ -33,11 +33,11 @@ class HostSettings(SettingsModel):
     ssh_options: tuple[str, ...] = ()
     """More words for ``ssh``, each an item of its own; ``~/.ssh/config`` is the better place."""
     address: IPv4Address
-    """How the other hosts reach it (fabric address)."""
+    """IPv4 address by which the other hosts reach it (fabric address)."""
     interface: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,15}$")] | None = None
-    """The network interface that holds the address; found on the host when absent."""
+    """Network interface that holds the address; found from the address when absent."""
     gpus: Annotated[int, Field(ge=1)] | Annotated[tuple[Text, ...], Field(min_length=1)] = 1
-    """How many GPUs to use, or the list of their device ids."""
+    """How many GPUs to use, or a list of their device ids."""
     memory: MemorySettings | None = None
     """Memory of its GPUs; found on the host when absent."""
     env: Environment = {}

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from tandem.settings.base import SettingsModel
 
-_REFERENCE = r"^[a-z0-9][a-zA-Z0-9._:/-]*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
+_REFERENCE = (
+    r"^[a-z0-9][a-zA-Z0-9._:/-]*(:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?(@sha256:[0-9a-f]{64})?$"
+)
 
 
 class ImageSettings(SettingsModel):
@@ -17,11 +19,11 @@ class ImageSettings(SettingsModel):
     reference: Annotated[str, Field(pattern=_REFERENCE)]
     """``registry/repository:tag@sha256:…``; a tag alone is resolved to a digest at each preview."""
     entrypoint: Literal["vllm", "image"] | Annotated[tuple[str, ...], Field(min_length=1)] = "vllm"
-    """What starts the server: ``vllm serve``, the image's own entrypoint, or a list of words."""
-
+    """What starts the server: ``vllm`` (``vllm serve``), ``image`` (the image's own entrypoint), or
+    a list of words."""
     vllm: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?[\w.+-]*$")] | None = None
-    """Version of vLLM in the image, e.g. ``"0.19.1"``, for the rules that depend on it; read from
-    the tag when absent and the image is vLLM's own."""
+    """Version of vLLM in the image, in quotes, for the rules that depend on it: ``"0.19.1"``. When
+    absent it is read from the tag of ``vllm/vllm-openai``, and not known of any other image."""
 
     @property
     def repository(self) -> str:

@@ -14,7 +14,7 @@ from tandem.findings import Finding, error
 from tandem.settings.stack import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from pydantic_core import ErrorDetails
 
@@ -25,6 +25,14 @@ STACKS = Path("stacks")
 
 STARTS = STACKS / "starts.json"
 """What starts logged of their memory, which later plans take for what they would assume."""
+
+_API_KEY = f"{NAMESPACE}apiKey"
+_PLAIN_KEY = error(
+    "secret-in-plain",
+    _API_KEY,
+    "the stack file holds it for everybody to read",
+    "remove the line, then `pulumi config set --secret tandem:apiKey`",
+)
 
 _FORMS: dict[str | int, str] = {
     "ssh": "write an alias, user@host, or ssh://user@host:port",
@@ -37,9 +45,12 @@ _FORMS: dict[str | int, str] = {
 """What a key with a pattern wants, in words."""
 
 
-def load_settings(config: Mapping[str, str | None]) -> Settings:
+def load_settings(
+    config: Mapping[str, str | None], secrets: Collection[str] | None = None
+) -> Settings:
     """Read the ``tandem:`` keys of a stack's configuration; values are text or JSON.
 
+    ``secrets`` are the keys that the stack file holds encrypted; None when that is not known.
     Raises InvalidStack with one finding per key that can't be used.
     """
     values = {
@@ -47,6 +58,8 @@ def load_settings(config: Mapping[str, str | None]) -> Settings:
         for key, text in config.items()
         if key.startswith(NAMESPACE)
     }
+    if secrets is not None and _API_KEY in config and _API_KEY not in secrets:
+        raise InvalidStack([_PLAIN_KEY])
     try:
         return Settings.model_validate_json(json.dumps(values))
     except ValidationError as invalid:
@@ -55,7 +68,7 @@ def load_settings(config: Mapping[str, str | None]) -> Settings:
 
 def _value(text: str | None) -> Any:
     try:
-        return json.loads(text or "null")
+        return json.loads("null" if text is None else text)
     except json.JSONDecodeError:
         return text
 
@@ -98,6 +111,8 @@ def _wanted(problem: ErrorDetails) -> str:
 
 
 def _shown(problem: ErrorDetails) -> str:
+    if "apiKey" in problem["loc"]:
+        return "its value"
     shown = json.dumps(problem["input"], default=str)
     return shown if len(shown) <= 80 else shown[:77] + "..."
 

@@ -26,9 +26,9 @@ class ModelSettings(SettingsModel):
     """Where the weights are."""
     served_name: Annotated[str, Field(min_length=1)] | None = None
     """The name that clients use; the model's id when absent."""
-
     config: Annotated[str, Field(min_length=1)] | None = None
-    """Path of a copy of the model's ``config.json``, relative to the stack file."""
+    """Path of a copy of the model's ``config.json``, relative to the stack file. Memory is not
+    weighed without it."""
     weights: Bytes | None = None
     """Size of the weights, all files together; counted from ``config.json`` when absent."""
 

@@ -27,19 +27,20 @@ class ServeSettings(SettingsModel):
     max_num_batched_tokens: Annotated[int, Field(ge=1)] | None = None
     """Most tokens in one step; vLLM's default when absent."""
     gpu_memory_utilization: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Share of each GPU's memory that vLLM may use; vLLM's default when absent."""
+    """Share of each GPU's memory that vLLM may use, above 0 to 1; vLLM's default when absent."""
     kv_cache_dtype: str | None = None
     """Data type of the KV cache; vLLM's default when absent."""
     kv_cache_memory: Bytes | None = None
-    """Size of the KV cache of each GPU; the utilization does not count then."""
+    """Size of each GPU's KV cache; the utilization does not count then. When absent, vLLM gives it
+    what the utilization leaves."""
     port: Port = 8000
     """Port of the OpenAI-compatible API on the head."""
     listen: IPv4Address | None = None
-    """Address of the head that the API listens on; the head's fabric address when absent."""
+    """Address of the head that the API listens on; the head's ``address`` when absent."""
     args: tuple[str, ...] = ()
     """More arguments for ``vllm serve``, word for word."""
     env: Environment = {}
-    """More environment variables for the server's container."""
+    """More environment variables of the server's container."""
     ready_timeout: Seconds = 45 * 60
     """How long an ``up`` waits for the first answer."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SecretStr
 
 from tandem.settings.base import SettingsModel
 from tandem.settings.hosts import HostSettings
 from tandem.settings.image import ImageSettings
 from tandem.settings.model import ModelSettings
 from tandem.settings.serve import RaySettings, ServeSettings
-from tandem.units import GIB, Bytes
+from tandem.units import GIB, Bytes, default_in_schema
 
 
 def _switch(value: object) -> object:
@@ -19,7 +19,16 @@ def _switch(value: object) -> object:
     return {"on": True, "off": False}.get(value, value) if isinstance(value, str) else value
 
 
-Switch = Annotated[bool, BeforeValidator(_switch, json_schema_input_type=bool | str)]
+def _spell_switch(value: bool) -> str:
+    return "on" if value else "off"
+
+
+Switch = Annotated[
+    bool,
+    Field(json_schema_extra=default_in_schema(_spell_switch)),
+    BeforeValidator(_switch, json_schema_input_type=bool | Literal["on", "off"]),
+]
+"""Yes or no, written as ``on`` or ``off``."""
 
 
 class Settings(SettingsModel):
@@ -28,23 +37,25 @@ class Settings(SettingsModel):
     hosts: Annotated[tuple[HostSettings, ...], Field(min_length=1)]
     """The Docker hosts; the first one is the head."""
     image: ImageSettings
-    """The container image."""
+    """The container image that holds Ray and vLLM, the same on every host."""
     model: ModelSettings
-    """The model."""
+    """The weights to serve and the name to serve them under."""
     serve: ServeSettings = ServeSettings()
     """How vLLM serves."""
     ray: RaySettings = RaySettings()
     """How Ray spans the hosts."""
     backend: Literal["ray"] = "ray"
-    """What carries tensor and pipeline parallelism over several hosts."""
+    """What carries tensor and pipeline parallelism over several hosts. Only ``ray`` is there."""
+    api_key: Annotated[SecretStr, Field(min_length=1)] | None = None
+    """Key that clients have to send. Set it with ``pulumi config set --secret tandem:apiKey``."""
     rdma: bool = True
-    """Give containers /dev/infiniband, IPC_LOCK and unlimited locked memory."""
+    """Give containers ``/dev/infiniband``, ``IPC_LOCK`` and unlimited locked memory."""
     shm_size: Bytes = 10 * GIB
-    """Size limit of each container's /dev/shm; only what is used takes memory."""
+    """Size limit of each container's ``/dev/shm``; only what is used takes memory."""
     planner: Literal["enforce", "warn"] = "enforce"
-    """What it means when the memory does not fit: an error, or only a warning."""
+    """Whether memory that does not fit is an error (``enforce``) or only a warning (``warn``)."""
     survey: Switch = True
-    """Look at the hosts before each preview and up."""
+    """Look at the hosts before each preview and up (``on`` or ``off``)."""
 
     @property
     def head(self) -> HostSettings:

@@ -1,7 +1,7 @@
 """A read-only look at the hosts over SSH: what is there."""
 
 from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts, StartFacts
-from tandem.survey.look import files, survey
+from tandem.survey.look import files, look_at_hosts, survey
 
 __all__ = [
     "Facts",
@@ -10,5 +10,6 @@ __all__ = [
     "ModelFacts",
     "StartFacts",
     "files",
+    "look_at_hosts",
     "survey",
 ]

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.settings import STACKS, STARTS
 from tandem.ssh import UNREACHABLE, last_line
-from tandem.survey.facts import Facts, HostFacts, ImageFacts
+from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
 from tandem.survey.model import declared_model
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
 from tandem.survey.starts import earlier_starts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tandem.settings import HostSettings, Settings
@@ -32,12 +34,8 @@ def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
     read = files(settings, folder)
     if not settings.survey:
         return read
-    with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
-        hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
-    head = hosts[0]
-    can_ask = head.problem is None and head.docker_problem is None
-    image = image_facts(settings.head.target, settings.image) if can_ask else ImageFacts()
-    return Facts(hosts=hosts, image=image, model=read.model, starts=read.starts)
+    seen = look_at_hosts(settings, stack)
+    return seen.model_copy(update={"model": seen.model or read.model, "starts": read.starts})
 
 
 def files(settings: Settings, folder: Path = STACKS) -> Facts:
@@ -49,10 +47,39 @@ def files(settings: Settings, folder: Path = STACKS) -> Facts:
     return Facts(model=declared_model(settings, folder), starts=starts)
 
 
+def look_at_hosts(settings: Settings, stack: str) -> Facts:
+    """Return what is on the hosts."""
+    with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
+        hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
+    # Only then, over the connection that is there: two at once would be two connections.
+    head, target = hosts[0], settings.head.target
+    image = image_facts(target, settings.image, head) if head.is_usable else ImageFacts()
+    digest = image.digest or settings.image.digest
+    name = f"{settings.image.repository}@{digest}" if digest else settings.image.reference
+    hosts = tuple(host.model_copy(update={"image": host.image_named(name)}) for host in hosts)
+    return Facts(stack=stack, hosts=hosts, image=image, model=model_facts(hosts))
+
+
+def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
+    """Return the model as the first host has it that has one."""
+    for host in hosts:
+        if host.model.config is not None:
+            return ModelFacts(config=host.model.config, weights_bytes=host.model.weights_bytes)
+    return None
+
+
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
-    words = ("sh", "-s", "--", stack, settings.model.source.path)
+    others = [str(other.address) for other in settings.hosts if other != host]
+    subjects = (stack, settings.model.source.path, settings.image.repository)
+    words = ("sh", "-s", "--", *subjects, str(settings.ray.port), *others)
+    sent = time.time()
     answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
+    received = time.time()
     if answer.returncode == UNREACHABLE:
-        return HostFacts(name=host.name, problem=last_line(answer.stderr) or "no answer")
-    return host_facts(host.name, answer.stdout)
+        problem = last_line(answer.stderr) or "no answer"
+        # A dead network disk stops the probe where it meets it.
+        section = answer.stdout.rpartition("\n@@")[2].partition("\n")[0]
+        at = f", while looking at: {section}" if section else ""
+        return HostFacts(name=host.name, problem=problem + at)
+    return host_facts(host.name, stack, answer.stdout, sent=sent, received=received)

@@ -1,44 +1,67 @@
-"""From what the probe printed to HostFacts."""
+"""From what the probe printed to HostFacts.
+
+The probe prints sections, not JSON: a POSIX shell can't quote what programs say, and every section
+is then what a program printed, word for word, as recorded hosts in the tests are.
+"""
 
 from __future__ import annotations
 
-import re
+from collections import defaultdict
 
+from tandem.survey.docker import read_containers, read_docker, read_images
 from tandem.survey.facts import HostFacts
+from tandem.survey.gpus import read_gpus
+from tandem.survey.machine import read_clock, read_disks, read_memory, read_system
+from tandem.survey.model_folder import read_model_folder
+from tandem.survey.network import read_interfaces, read_listeners, read_paths, read_routes
+from tandem.survey.rdma import read_rdma
 
-_SECTIONS = {"docker", "addresses", "sockets", "own-ports", "model"}
-_LISTEN = "0A"  # include/net/tcp_states.h
+_LAST = "ended"
 
 
-def host_facts(name: str, printed: str) -> HostFacts:
-    """Read the sections that ``probe.sh`` printed."""
-    sections = {
-        section.partition("\n")[0]: section.partition("\n")[2].strip()
-        for section in printed.split("\n@@")[1:]
-    }
-    if not sections.keys() >= _SECTIONS:
+def host_facts(
+    name: str, stack: str, printed: str, *, sent: float = 0, received: float = 0
+) -> HostFacts:
+    """Read the sections that ``probe.sh`` printed between two moments of the operator's clock.
+
+    ``stack`` tells the deployment's own containers from others; moments in seconds since 1970.
+    """
+    said = defaultdict(str)
+    for section in printed.split("\n@@")[1:]:
+        title, _, text = section.partition("\n")
+        said[title] = text.strip("\n")
+    if _LAST not in said:
         return HostFacts(name=name, problem="the host did not run the survey's shell script")
-    # A warning may stand before the version.
-    docker = sections["docker"].rpartition("\n")[2]
-    own = {int(port) for port in re.findall(r"\d+", sections["own-ports"])}
+    containers = read_containers(said["containers"], said["own-containers"])
+    own = [container for container in containers if container.stack == stack]
+    # Of a container that has stopped, somebody else may have taken the port.
+    running = [container for container in own if container.state == "running"]
+    own_ports = {port for container in running for port in container.ports}
+    published = {port: container.name for container in containers for port in container.published}
+    listeners = read_listeners(said["sockets"], said["programs"], published)
+    gpus = read_gpus(
+        said["gpus"],
+        said["gpu-processes"],
+        said["gpu-cgroups"],
+        {container.id for container in own},
+    )
+    disks = read_disks(said["disks"])
     return HostFacts(
         name=name,
-        docker_problem=None if re.fullmatch(r"\d+\.\S+", docker) else docker or "no answer",
-        interfaces=_interfaces(sections["addresses"]),
-        listening=_listening(sections["sockets"]) - own,
-        has_model=sections["model"] == "yes",
-    )
-
-
-def _interfaces(printed: str) -> dict[str, str]:
-    """Read ``ip -o -4 addr show``: ``2: eth0    inet 10.0.0.1/24 …``."""
-    matches = re.finditer(r"^\d+:\s+(\S+?)(?:@\S+)?\s+inet\s+([\d.]+)/", printed, re.MULTILINE)
-    return {match[2]: match[1] for match in matches}
-
-
-def _listening(printed: str) -> frozenset[int]:
-    """Read /proc/net/tcp and tcp6: ``sl local_address rem_address st …``, port in hexadecimal."""
-    rows = (line.split() for line in printed.splitlines())
-    return frozenset(
-        int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == _LISTEN
+        system=read_system(said["system"]),
+        memory=read_memory(said["memory"]),
+        clock=read_clock(said["started"], said["ended"], sent, received),
+        docker=read_docker(said["docker"], said["docker-info"], said["cdi"], said["hook"]),
+        docker_disk=disks.get("docker"),
+        model_disk=disks.get("model"),
+        containers=containers,
+        images=read_images(said["images"]),
+        gpus=gpus,
+        gpu_problem=None if gpus else said["gpus"].strip().rpartition("\n")[2] or None,
+        interfaces=read_interfaces(said["links"], said["addresses"], said["speeds"]) or None,
+        routes=read_routes(said["routes"]),
+        paths=read_paths(said["paths"]),
+        rdma=read_rdma(said["rdma"]),
+        listeners=tuple(found for found in listeners if found.port not in own_ports),
+        model=read_model_folder(said["config"], said["weights"], said["index"]),
     )

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 
 from lab import Lab
 from tests.chat import chat
-from tests.project import NO_CHANGES_EXPECTED, Project, shown_secrets
+from tests.project import API_KEY, NO_CHANGES_EXPECTED, Project, shown_secrets
 
 HEAD = "tandem-e2e-lab-1-ray-head"
 WORKER = "tandem-e2e-lab-2-ray-worker"
@@ -21,7 +22,9 @@ BOOT_SECONDS = 420
 
 @pytest.fixture(scope="module")
 def stack(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    yield from deployed(tmp_path_factory.mktemp("e2e"), "e2e", "lab")
+    for project in deployed(tmp_path_factory.mktemp("e2e"), "e2e", "lab"):
+        project.pulumi("config", "set", "--secret", "tandem:apiKey", API_KEY)
+        yield project
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +43,16 @@ def test_a_worker_that_cannot_join_fails_the_up_by_name_and_nothing_is_served(
     stack: Project, hosts: Lab
 ) -> None:
     stack.change("ray.joinTimeout", "45s")
+    # The survey would find the blocked path before anything is started.
+    stack.change("survey", "off")
+    stack.change("image.reference", hosts.image)
+    for index in (0, 1):
+        stack.change(f"hosts.{index}.interface", "eth0")
     hosts.partition(hosts.hosts[1])
     done = stack.up()
     hosts.heal()
     stack.change("ray.joinTimeout", "3m")
+    stack.change("survey", "on")
     assert done.code not in (0, NO_CHANGES_EXPECTED), done.text
     assert "not joined after 45 s: 10.77.0.2 has not joined" in done.text
     assert hosts.hosts[0].ssh(f"docker inspect {SERVER}").returncode != 0
@@ -78,11 +87,16 @@ def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts:
     assert outputs["model"] == "tandem/tiny-qwen3"
     assert outputs["hosts"] == {"lab-1": "10.77.0.1", "lab-2": "10.77.0.2"}
     assert set(outputs["containers"]) == {HEAD, WORKER, SERVER}
-    assert "apiKey" not in outputs
-    assert chat(outputs["endpoint"])["reasoning"]
+    for name in ("kvCache", "kvTokens", "maxConcurrency"):
+        said = outputs["memory"][name]
+        assert said["planned"] == said["actual"], name
+    assert outputs["apiKey"] == "[secret]"
+    with pytest.raises(HTTPError, match="401"):
+        chat(outputs["endpoint"])
+    assert chat(outputs["endpoint"], API_KEY)["reasoning"]
     for host, container in zip(hosts.hosts, (HEAD, WORKER), strict=True):
         processes = host.ssh(f"docker top {container}").stdout
-        assert processes.count("ray::RayWorkerWrapper") == 1, processes
+        assert processes.count("ray::RayWorkerProc") == 1, processes
 
 
 def test_a_second_up_and_a_refresh_find_nothing_to_do(
@@ -95,6 +109,8 @@ def test_a_second_up_and_a_refresh_find_nothing_to_do(
     assert again.code == 0, again.text
     refresh = stack.pulumi("refresh", "--preview-only", "--expect-no-changes")
     assert refresh.code == 0, refresh.text
+    drift = stack.tandem("drift", "e2e")
+    assert (drift.code, drift.text) == (0, "e2e: no drift\n")
 
 
 def test_a_serving_value_replaces_the_server_alone(stack: Project) -> None:
@@ -107,7 +123,7 @@ def test_a_serving_value_replaces_the_server_alone(stack: Project) -> None:
     assert after["containers"][HEAD] == before[HEAD]
     assert after["containers"][WORKER] == before[WORKER]
     assert after["containers"][SERVER] != before[SERVER]
-    assert chat(after["endpoint"])["reasoning"]
+    assert chat(after["endpoint"], API_KEY)["reasoning"]
 
 
 def test_a_variable_of_one_host_replaces_head_worker_and_server_in_this_order(
@@ -124,7 +140,7 @@ def test_a_variable_of_one_host_replaces_head_worker_and_server_in_this_order(
         for host, container in zip((*hosts.hosts, hosts.hosts[0]), NAMES, strict=True)
     )
     assert head < worker < server
-    assert chat(after["endpoint"])["reasoning"]
+    assert chat(after["endpoint"], API_KEY)["reasoning"]
 
 
 def test_a_killed_worker_is_drift_and_up_refresh_repairs_it(stack: Project, hosts: Lab) -> None:
@@ -132,9 +148,13 @@ def test_a_killed_worker_is_drift_and_up_refresh_repairs_it(stack: Project, host
     drift = stack.pulumi("refresh", "--preview-only", "--expect-no-changes")
     assert drift.code == NO_CHANGES_EXPECTED, drift.text
     assert "e2e-lab-2-ray-worker" in drift.text
+    table = stack.tandem("drift", "e2e")
+    assert table.code == NO_CHANGES_EXPECTED, table.text
+    (row,) = [line for line in table.text.splitlines() if WORKER in line]
+    assert row.split()[2:4] == ["running", "exited"], table.text
     done = stack.up("--refresh")
     assert done.code == 0, done.text
-    assert chat(stack.outputs()["endpoint"])["reasoning"]
+    assert chat(stack.outputs()["endpoint"], API_KEY)["reasoning"]
 
 
 @pytest.mark.parametrize("index", [1, 0], ids=["worker", "head"])
@@ -146,7 +166,7 @@ def test_after_a_power_cut_the_server_answers_again_without_pulumi(
     deadline = time.monotonic() + BOOT_SECONDS
     while True:
         try:
-            answer = chat(endpoint)  # needs every rank, so the old server can't give it
+            answer = chat(endpoint, API_KEY)  # needs every rank, so the old server can't give it
             break
         except OSError:
             assert time.monotonic() < deadline, hosts.hosts[0].ssh("docker ps -a").stdout
@@ -154,7 +174,9 @@ def test_after_a_power_cut_the_server_answers_again_without_pulumi(
     assert answer["reasoning"]
 
 
-def test_no_private_key_is_in_state_containers_or_arguments(stack: Project, hosts: Lab) -> None:
+def test_no_secret_is_in_plain_state_containers_arguments_or_logs(
+    stack: Project, hosts: Lab
+) -> None:
     exported = stack.pulumi("stack", "export")
     assert exported.code == 0, exported.text
     files = [file for file in (stack.folder / "backend").rglob("*") if file.is_file()]
@@ -162,7 +184,10 @@ def test_no_private_key_is_in_state_containers_or_arguments(stack: Project, host
     for file in files:
         assert not shown_secrets(file.read_text(errors="replace")), file
     for host in hosts.hosts:
-        assert not shown_secrets(host.ssh("docker inspect $(docker ps -aq); ps -eo args").stdout)
+        logs = "for id in $(docker ps -aq); do docker inspect $id; docker logs $id 2>&1; done"
+        seen = host.ssh(f"{logs}; ps -eo args").stdout
+        assert SERVER in seen or WORKER in seen
+        assert not shown_secrets(seen)
 
 
 def test_destroy_leaves_nothing_but_another_stack_which_still_answers(

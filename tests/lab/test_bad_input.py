@@ -25,6 +25,12 @@ HOSTS = {
         "image-missing",
         "10.77.0.254:5000/nothing:1",
     ),
+    "longer than the model": (
+        "serve.maxModelLen",
+        100000,
+        "length-above-model",
+        "greater than the model's own (4096)",
+    ),
     "port taken": ("serve.port", 2222, "port-taken", "port 2222 of lab-1"),
 }
 CASES = SETTINGS | HOSTS

@@ -15,7 +15,7 @@ import pulumi
 import pulumi_docker
 import pytest
 import yaml
-from pulumi.runtime import mocks
+from pulumi.runtime import mocks, rpc
 
 from components import Cluster
 from components.containers import replacement_options
@@ -251,3 +251,16 @@ def test_any_difference_replaces_a_container_the_old_one_first() -> None:
     assert option.delete_before_replace is True
     assert option.replace_on_changes == ["*"]
     assert option.replacement_trigger == "trigger"
+
+
+def test_the_api_key_is_a_secret_file_of_the_server_alone() -> None:
+    keyed = build(plan(2, {"apiKey": "sesame"}, "keyed"))
+    inputs = {name: args.inputs for name, args in keyed.containers.items()}
+    server = inputs.pop(keyed.plan.server.name)
+    uploads = server["uploads"]
+    assert uploads[rpc._special_sig_key] == rpc._special_secret_sig
+    assert uploads["value"][-1] == {"file": "/tandem/api-key", "content": "sesame"}
+    assert "sesame" not in str(inputs)
+    assert "sesame" not in str({**server, "uploads": None})
+    assert "sesame" not in repr(keyed.plan)
+    assert "sesame" not in keyed.plan.ready.to_json()

@@ -1,7 +1,8 @@
-"""Pulumi.yaml describes the same keys, defaults and types as the settings."""
+"""Pulumi.yaml describes the same keys, defaults and types as the settings, in the same words."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from tandem.settings import Settings
+from tandem.settings.schema import settings_schema
 from tests.builders import changed, load
 
 PROJECT: dict[str, Any] = yaml.safe_load(
@@ -19,11 +21,14 @@ KEYS: dict[str, dict[str, Any]] = {
     for key, described in PROJECT["config"].items()
     if key.startswith("tandem:")
 }
-SCHEMA: dict[str, Any] = Settings.model_json_schema(by_alias=True)
+SCHEMA: dict[str, Any] = settings_schema()
 
 
-def test_every_key_is_described_in_the_same_order() -> None:
-    assert list(KEYS) == list(SCHEMA["properties"])
+def test_every_key_with_a_value_is_described_in_the_same_order() -> None:
+    # A key that is described without a default would be required.
+    without = {info.alias for info in Settings.model_fields.values() if info.default is None}
+    described = [key for key in SCHEMA["properties"] if key not in without]
+    assert list(KEYS) == described, "describe each key in Pulumi.yaml, too"
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -41,6 +46,15 @@ def test_a_default_there_is_the_settings_own(key: str) -> None:
 @pytest.mark.parametrize("key", KEYS)
 def test_a_type_there_is_one_that_the_settings_read(key: str) -> None:
     assert KEYS[key]["type"] in set(_types(SCHEMA["properties"][key]))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_description_there_is_the_first_sentence_of_the_docstring(key: str) -> None:
+    docstring = SCHEMA["properties"][key]["description"].replace("`", "")
+    first = re.split(r"\.(?:\s+(?=[A-Z])|$)", docstring)[0]
+    assert KEYS[key]["description"] == first, (
+        f"write these words in Pulumi.yaml, or others below {key} in tandem/settings/stack.py"
+    )
 
 
 def _types(schema: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tandem.units import GIB, parse_bytes, parse_seconds
+from tandem.units import GIB, MIB, parse_bytes, parse_seconds, spell_bytes, spell_seconds
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,19 @@ def test_durations(text: object, value: int) -> None:
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         parse_seconds(text)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"), [(10 * GIB, "10GiB"), (1536 * MIB, "1536MiB"), (1000, "1000B")]
+)
+def test_a_size_is_spelled_without_a_fraction(size: int, text: str) -> None:
+    assert spell_bytes(size) == text
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(2700, "45m"), (7200, "2h"), (86400, "1d"), (90, "90s")]
+)
+def test_a_duration_is_spelled_without_a_fraction(seconds: int, text: str) -> None:
+    assert spell_seconds(seconds) == text
+    assert parse_seconds(text) == seconds

@@ -9,6 +9,7 @@ from tandem.findings import Finding, error, warning
 from tandem.planner.memory import verdict as checks
 from tandem.planner.memory.host_findings import UTILIZATION, host_findings
 from tandem.planner.memory.result import BudgetOrigin, Fit, KvFit, RankFit, Verdict
+from tandem.planner.vllm.releases import spoken
 from tandem.planner.vllm.versions import SEQS_BOUND_BY_BLOCKS
 from tandem.units import GIB, gib
 
@@ -41,6 +42,30 @@ def fit_findings(
     if settings.planner == "warn":
         found = [warning(f.code, f.path, f.message, f.fix) for f in found]
     return sorted(found, key=lambda finding: finding.severity)
+
+
+def version_unknown(newest: Fit, oldest: Fit) -> Iterator[Finding]:
+    """Yield a warning when what the plan says of memory depends on vLLM's version."""
+    if newest.verdict == oldest.verdict and _shares(newest) == _shares(oldest):
+        return
+    taken, other = (spoken(fit.options.version) for fit in (newest, oldest))
+    yield warning(
+        "vllm-version-unknown",
+        "tandem:image.vllm",
+        f"memory is counted as vLLM {taken} does, {_kv_left(newest)} of KV cache; with {other} it "
+        f"would be {_kv_left(oldest)}",
+        "set image.vllm to the version in the image",
+    )
+
+
+def _shares(fit: Fit) -> list[object]:
+    budgets = [(rank.kv_budget_low, rank.kv_budget_high) for rank in fit.ranks]
+    return [budgets, fit.kv and fit.kv.max_concurrency, fit.kv_most and fit.kv_most.max_concurrency]
+
+
+def _kv_left(fit: Fit) -> str:
+    left = _budget(fit.shortest) if fit.shortest else "nothing"
+    return f"{left} ({fit.kv.max_concurrency:.2f} requests at least)" if fit.kv else left
 
 
 def _weights(fit: Fit, memory: Mapping[str, HostMemory]) -> Iterator[Finding]:

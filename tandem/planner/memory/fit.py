@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tandem.planner.memory.findings import fit_findings
+from tandem.planner.memory.findings import fit_findings, version_unknown
 from tandem.planner.memory.gaps import cache_gap, deployment_gap
 from tandem.planner.memory.kv_cache import KvCache
 from tandem.planner.memory.reserve import CONTEXT, RankShare, reserve
@@ -15,6 +15,7 @@ from tandem.planner.memory.stages import stage_layers
 from tandem.planner.memory.verdict import requests, verdict
 from tandem.planner.memory.weights import Placement, Weights, computed_weights, rank_weights
 from tandem.planner.vllm.engine import EngineOptions, engine_options
+from tandem.planner.vllm.versions import NEWEST, OLDEST, Version
 from tandem.units import GIB
 
 if TYPE_CHECKING:
@@ -44,8 +45,29 @@ def fit(
     not known is said in ``not_modelled``, and the verdict is UNKNOWN then unless the rest refuses.
     """
     heads = [memory[host.name] for host in settings.hosts if host.name in memory]
-    options = engine_options(settings, architecture, heads)
     counted = weights or computed_weights(architecture)
+
+    def weigh(supposed: Version) -> Fit:
+        options = engine_options(settings, architecture, heads, supposed)
+        return _weigh(settings, ranks, architecture, counted, memory, measured, options)
+
+    result = weigh(NEWEST)
+    findings = fit_findings(result, settings, architecture, memory)
+    if not result.options.is_version_known:
+        findings += version_unknown(result, weigh(OLDEST))
+    return result.model_copy(update={"findings": tuple(findings)})
+
+
+def _weigh(
+    settings: Settings,
+    ranks: tuple[Rank, ...],
+    architecture: Architecture,
+    counted: Weights | None,
+    memory: Mapping[str, HostMemory],
+    measured: Measured | None,
+    options: EngineOptions,
+) -> Fit:
+    """Return the fit with these options, its findings left out."""
     layers = len(architecture.layers)
     # More stages than layers can't be; the gap says so.
     stages = stage_layers(layers, min(options.pipeline_parallel, layers), options.layer_partition)
@@ -71,7 +93,7 @@ def fit(
         kv = deployment.kv_fit(cache, fits, most=False)
         kv_most = deployment.kv_fit(cache, fits, most=True)
     blocks = requests(architecture, options, kv, kv_most)
-    result = Fit(
+    return Fit(
         verdict=verdict(fits, memory, blocks, is_known=unknown is None),
         not_modelled=unknown,
         weights=counted,
@@ -83,8 +105,6 @@ def fit(
         smallest_utilization=_smallest_utilization(fits, options, memory),
         findings=(),
     )
-    findings = fit_findings(result, settings, architecture, memory)
-    return result.model_copy(update={"findings": tuple(findings)})
 
 
 @dataclass(frozen=True)
@@ -145,7 +165,7 @@ class _Deployment:
         ]
         length = self.options.max_model_len or 1
         blocks = cache.num_blocks(budgets)
-        limit = max(length, self.model.max_positions or 0)
+        limit = max(length, self.model.longest_request or 0)
         return KvFit(
             block_size=cache.layout.block_size,
             num_blocks=blocks,

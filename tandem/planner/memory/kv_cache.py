@@ -14,8 +14,11 @@ from tandem.planner.model.layers import LayerKind
 from tandem.planner.specs import SpecModel
 from tandem.planner.vllm.engine import LATENT_WITH_SCALES
 from tandem.planner.vllm.versions import (
-    HYBRID_NEEDS_SHARED_GROUPS,
+    ALIGNED_TO_BLOCK_SIZE,
+    MLA_ALIGNED_TO_128,
+    NEEDS_BY_GROUPS,
     NULL_BLOCK_RESERVED,
+    STATES_IN_BLOCKS,
     TOKENS_BY_CONCURRENCY,
 )
 from tandem.units import divide_up
@@ -76,7 +79,7 @@ class KvCache:
 
         Without the hybrid manager 0.11.2 says less than it then takes; what it takes counts here.
         """
-        if self._options.version < HYBRID_NEEDS_SHARED_GROUPS:
+        if self._options.version < NEEDS_BY_GROUPS:
             pages = sum(
                 group.layers[stage] * self._blocks(group.kind, length)
                 for group in self.layout.groups
@@ -85,7 +88,7 @@ class KvCache:
         return self.layout.block_bytes(stage) * self.blocks_per_request(length)
 
     def required_budget(self, stage: int, length: int) -> int:
-        """Return the least budget with which vLLM starts; since 0.32 one block is held back."""
+        """Return the least budget with which vLLM starts; newer ones hold one block back."""
         spare = self._options.version >= NULL_BLOCK_RESERVED
         return self.needed_bytes(stage, length) + spare * self.layout.block_bytes(stage)
 
@@ -137,7 +140,7 @@ class KvCache:
         if kind is LayerKind.CHUNKED:
             return divide_up(min(window + options.in_flight_tokens, length), block)
         if kind is LayerKind.DELTA_NET:
-            if options.version < HYBRID_NEEDS_SHARED_GROUPS:
+            if options.version < STATES_IN_BLOCKS:
                 return 1
             return (2 if options.caches_prefixes else 1) + options.draft_tokens
         return divide_up(divide_up(length, options.context_parallel), block)
@@ -163,14 +166,14 @@ def _layout(
 def _alignment(model: Architecture, options: EngineOptions) -> int:
     """Return the multiple that a hybrid model's block is rounded to.
 
-    vllm/model_executor/models/config.py (0.19.1), vllm/platforms/interface.py (0.32.0).
+    vllm/model_executor/models/config.py (0.19.1), vllm/platforms/interface.py (from 0.20).
     """
-    newer = options.version >= NULL_BLOCK_RESERVED
+    least = KERNEL_ALIGNMENT
     if model.mla:
+        newer = options.version >= MLA_ALIGNED_TO_128
         least = KERNEL_ALIGNMENT_MLA_NEWER if newer else KERNEL_ALIGNMENT_MLA
-    else:
-        least = KERNEL_ALIGNMENT
-    return max(least, options.block_size) if newer else least
+    is_multiple = options.version >= ALIGNED_TO_BLOCK_SIZE
+    return max(least, options.block_size) if is_multiple else least
 
 
 def _token_bytes(model: Architecture, options: EngineOptions) -> int:

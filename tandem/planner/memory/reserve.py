@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.planner.memory.graphs import graphs
 from tandem.planner.specs import SpecModel
 from tandem.planner.vllm.engine import PLAIN_LOADERS
 from tandem.planner.vllm.versions import GRAPHS_IN_BUDGET, GRAPHS_INCLUDE_A_STEP
-from tandem.units import GIB, MIB
+from tandem.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,6 @@ BETWEEN_HOSTS = 0.5 * GIB
 WORKSPACES = (0.1 * GIB, 1.1 * GIB)
 STEP_MARGIN = 1.3
 SAMPLER_COPIES = (3, 8.5)
-GRAPH_BYTES_A_LAYER = (7 * MIB, 85 * MIB)
 IMAGE_TOKENS = 16384
 MARLIN_GROWTH = {
     "mxfp4": (0.070, 0.086, "gpt-oss: 13.72 GiB for 12.82 on A100, 65.97 for 60.77 on H100"),
@@ -47,6 +47,8 @@ FAST_LOADER = (4.4 * GIB, 4.6 * GIB)
 UNIFIED = 4 * GIB
 NATIVE_FOUR_BITS = ("b200", "b300", "rtx 50", "rtx pro")
 """Parts of the names of GPUs that multiply 4-bit floats themselves (Blackwell)."""
+WITHOUT_NVSWITCH = ("rtx", "gb10", "a10", "a40", "l40", "tesla", "thor", "orin", "radeon")
+"""Parts of the names of GPUs for which NCCL has no NVLS, which needs the switches of Hopper on."""
 
 
 class ReservePart(SpecModel):
@@ -111,8 +113,8 @@ def reserve(
     if memory.is_cpu:
         return Reserve(parts=(), outside=())
     context = _part("CUDA context and cuBLAS", CUBLAS, CONTEXT + CUBLAS, "measured on H200")
-    groups = _groups(model, options, spans_hosts=spans_hosts)
-    graphs = _graphs(model, options, memory, share)
+    groups = _groups(model, options, memory, spans_hosts=spans_hosts)
+    captured = _graphs(model, options, memory, share)
     are_graphs_counted = options.version >= GRAPHS_IN_BUDGET
     parts = [
         context,
@@ -131,9 +133,9 @@ def reserve(
     if memory.unified:
         parts.append(_part("unified memory", 0, UNIFIED, "assumed, to meet eugr#396"))
     if are_graphs_counted:
-        parts += graphs
+        parts += captured
     before = [part.model_copy(update={"low": part.high}) for part in (context, *groups)]
-    after = [] if are_graphs_counted else graphs
+    after = [] if are_graphs_counted else captured
     return Reserve(parts=tuple(parts), outside=(*before, *after))
 
 
@@ -141,14 +143,20 @@ def _part(name: str, low: float, high: float, source: str) -> ReservePart:
     return ReservePart(name=name, low=round(low), high=round(high), source=source)
 
 
-def _groups(model: Architecture, options: EngineOptions, *, spans_hosts: bool) -> list[ReservePart]:
+def _groups(
+    model: Architecture, options: EngineOptions, memory: HostMemory, *, spans_hosts: bool
+) -> list[ReservePart]:
     """Return NCCL's buffers: groups of the world, of TP, of PP and of experts."""
     tensor, pipeline = options.tensor_parallel > 1, options.pipeline_parallel > 1
     further = tensor + pipeline + (tensor and model.experts is not None)
     if not further:
         return []
-    high = FIRST_GROUP + further * FURTHER_GROUP + WITH_NVLS
-    source = "measured on H200, 0.82 and 0.47 GiB each further group; 0.5 with NVLS, vllm#10511"
+    high = FIRST_GROUP + further * FURTHER_GROUP
+    source = "measured on H200, 0.82 and 0.47 GiB each further group"
+    device = (memory.device or "").lower()
+    if not any(name in device for name in WITHOUT_NVSWITCH):
+        high += WITH_NVLS
+        source += "; 0.5 with NVLS, vllm#10511"
     if not spans_hosts:
         return [_part("NCCL groups", 0, high, source)]
     return [_part("NCCL groups", 0, high + BETWEEN_HOSTS, f"{source}; 0.5 between hosts assumed")]
@@ -227,14 +235,10 @@ def _repacking(model: Architecture, memory: HostMemory, share: RankShare) -> Ite
 def _graphs(
     model: Architecture, options: EngineOptions, memory: HostMemory, share: RankShare
 ) -> list[ReservePart]:
-    """Return CUDA graphs: 0.45 GiB for 64 layers (vllm#46778) to 5.1 for 62 (eugr#396)."""
     if not options.uses_graphs:
         return []
-    # On unified memory the estimate may even come out negative (eugr PR#200).
-    low = 0 if memory.unified else share.layers * GRAPH_BYTES_A_LAYER[0]
-    high = share.layers * GRAPH_BYTES_A_LAYER[1]
-    source = "vllm#46778: 7 MiB a layer; eugr#396: 85"
+    low, high, source = graphs(share.layers, options, memory)
     if model.is_hybrid and options.version >= GRAPHS_INCLUDE_A_STEP:
-        high += round(_activation(model, options)[1])
+        high += _activation(model, options)[1]
         source += "; with delta nets a step's activation on top, vllm#50780"
     return [_part(GRAPHS, low, high, source)]

@@ -56,7 +56,7 @@ class RankFit(SpecModel):
     kv_needed_bytes: int | None
     """What one request of the longest length needs; None when it is not modelled."""
     kv_required_bytes: int | None
-    """The least budget with which vLLM starts: that, and since 0.32 one block more."""
+    """The least budget with which vLLM starts: that, in newer versions with one block more."""
 
 
 class KvFit(SpecModel):

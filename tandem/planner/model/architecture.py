@@ -8,7 +8,7 @@ from tandem.planner.model.config_keys import ConfigKeys
 from tandem.planner.model.layers import Layer, LayerKind, read_layers
 from tandem.planner.model.not_modelled import not_modelled
 from tandem.planner.model.quantization import Quantization, read_quantization
-from tandem.planner.model.rope import longest_request
+from tandem.planner.model.rope import default_request, longest_request
 from tandem.planner.specs import SpecModel
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Architecture(SpecModel):
     """Longest request the model was made for, in tokens."""
     longest_request: int | None = None
     """Largest max-model-len that vLLM accepts, in tokens; None when it accepts any."""
+    default_request: int | None = None
+    """The max-model-len that vLLM takes when none is set; None when config.json has none."""
     tied_embeddings: bool
     """Whether the output layer is the embedding itself."""
     has_attention_bias: bool
@@ -154,6 +156,7 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
         dtype=_dtype(whole, text),
         max_positions=positions,
         longest_request=longest_request(text, positions),
+        default_request=default_request(text, positions),
         tied_embeddings=_tied(whole, text),
         has_attention_bias=text.flag("attention_bias") or text.text("model_type") == "qwen2",
         has_output_gate=_has_output_gate(text),

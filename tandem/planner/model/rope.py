@@ -36,6 +36,20 @@ def longest_request(text: ConfigKeys, positions: int | None) -> int | None:
     return max(lengths)
 
 
+def default_request(text: ConfigKeys, positions: int | None) -> int | None:
+    """Return the max-model-len in tokens that vLLM takes when none is set.
+
+    The longest one, but for LongRoPE the length before scaling. Source and None: as of
+    ``longest_request``. Raises UnreadableConfig.
+    """
+    longest = longest_request(text, positions)
+    if longest is None:
+        return None
+    kinds = {scaling.text("rope_type", "type") for scaling in _scalings(text)}
+    unscaled = text.number("original_max_position_embeddings")
+    return unscaled if unscaled and "longrope" in kinds else longest
+
+
 def _scalings(text: ConfigKeys) -> Iterator[ConfigKeys]:
     """Yield the scaling, or one for each kind of layer."""
     for name in ("rope_scaling", "rope_parameters"):

@@ -46,6 +46,7 @@ def check(settings: Settings) -> list[Finding]:
         reserved.flags,
         secrets.in_variables,
         secrets.in_arguments,
+        secrets.api_key,
         json_values.json_values,
         pairs.partners,
         pairs.idle_tool_parser,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tandem.findings import Finding, error, warning
 from tandem.planner.vllm.flags import Flags
 from tandem.planner.vllm.releases import declared_version
+from tandem.planner.vllm.versions import CACHES_HYBRID_PREFIXES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,10 +31,6 @@ PARTNERS = (
     Partner("--enable-eplb", "--enable-expert-parallel"),
 )
 """Confirmed in the source that each comment names."""
-
-CACHES_HYBRID_PREFIXES = (0, 26)
-"""First release with prefix caching on for hybrid models unless switched off
-(``is_prefix_caching_supported``, vllm/config/model.py; off in 0.24.0)."""
 
 
 def partners(settings: Settings) -> Iterator[Finding]:

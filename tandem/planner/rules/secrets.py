@@ -64,6 +64,17 @@ def in_arguments(settings: Settings) -> Iterator[Finding]:
             )
 
 
+def api_key(settings: Settings) -> Iterator[Finding]:
+    """The API's key gets to vLLM by a program that is started in the place of vLLM."""
+    if settings.api_key is not None and settings.image.entrypoint == "image":
+        yield error(
+            "api-key-not-passed",
+            "tandem:apiKey",
+            "the image's own entrypoint can't be given the key without showing it",
+            "write what starts vLLM in the image as image.entrypoint, e.g. vllm",
+        )
+
+
 def _is_secret(one: Given, name: str) -> bool:
     """Tell whether a flag's full name or its value gives a secret away."""
     if f"-{name.lstrip('-')}".endswith(_FLAG_ENDINGS):

@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tandem.planner.specs import SpecModel
+from tandem.planner.vllm.batches import batch_defaults, fitted, steps_in_flight
 from tandem.planner.vllm.flags import Flags
 from tandem.planner.vllm.releases import declared_version
 from tandem.planner.vllm.versions import (
+    CACHES_HYBRID_PREFIXES,
     CHUNKED_SAVES,
-    HYBRID_NEEDS_SHARED_GROUPS,
-    LARGER_DEFAULTS,
+    FOLLOWS_KV_TYPE,
+    LARGER_UTILIZATION,
     NEWEST,
-    NULL_BLOCK_RESERVED,
+    STATES_IN_BLOCKS,
     Version,
 )
-from tandem.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -51,7 +52,6 @@ OTHER_WEIGHTS = ("--cpu-offload-gb", "--hf-overrides")
 
 PLAIN_LOADERS = {"auto", "hf", "safetensors", "pt", "npcache", "mistral", "dummy", "sharded_state"}
 _DRAFT_IN_CHECKPOINT = "mtp"
-_SYNCHRONOUS = {"ngram", "medusa", "suffix", "mlp_speculator"}
 
 
 class EngineOptions(SpecModel):
@@ -100,21 +100,24 @@ class EngineOptions(SpecModel):
 
 
 def engine_options(
-    settings: Settings, model: Architecture, memory: Collection[HostMemory]
+    settings: Settings,
+    model: Architecture,
+    memory: Collection[HostMemory],
+    supposed: Version = NEWEST,
 ) -> EngineOptions:
-    """Return what vLLM will use.
+    """Return what vLLM will use; ``supposed`` is its version when the stack file names none.
 
-    Defaults: vllm/engine/arg_utils.py and vllm/config (0.11.2, 0.19.1, 0.32.0). They depend on
-    the first GPU that vLLM sees; with several hosts that is one of the head.
+    Defaults: vllm/engine/arg_utils.py and vllm/config; what changed when is in versions.py. They
+    depend on the first GPU that vLLM sees; with several hosts that is one of the head.
     """
     serve, flags = settings.serve, Flags(settings.serve.args)
     known = declared_version(settings)
-    version = known or NEWEST
+    version = known or supposed
     head = next(iter(memory), None)
-    longest = serve.max_model_len or model.max_positions
-    default_seqs, default_tokens = _batch_defaults(version, head, settings.world_size)
+    longest = serve.max_model_len or model.default_request
+    default_seqs, default_tokens = batch_defaults(version, head, settings.world_size)
     seqs = serve.max_num_seqs or default_seqs
-    tokens = serve.max_num_batched_tokens or _fitted(default_tokens, seqs, longest, flags)
+    tokens = serve.max_num_batched_tokens or fitted(default_tokens, seqs, longest, flags)
     if serve.max_num_seqs is None:
         seqs = min(seqs, tokens)
     draft = flags.object("--speculative-config") or {}
@@ -131,8 +134,8 @@ def engine_options(
         max_model_len=longest,
         max_num_seqs=seqs,
         max_num_batched_tokens=tokens,
-        in_flight_tokens=tokens * _steps_in_flight(settings, flags, version, head, method),
-        utilization=serve.gpu_memory_utilization or (0.92 if version >= LARGER_DEFAULTS else 0.9),
+        in_flight_tokens=tokens * steps_in_flight(settings, model, version, head, method),
+        utilization=serve.gpu_memory_utilization or _utilization(version),
         kv_cache_memory=serve.kv_cache_memory,
         block_size=flags.number("--block-size") or _block_size(model, head),
         kv_value_bytes=_kv_value_bytes(kv_type, model, flags),
@@ -164,42 +167,8 @@ def _changing_weights(model: Architecture) -> tuple[str, ...]:
     return OTHER_WEIGHTS if model.quantization else (*OTHER_WEIGHTS, "--quantization")
 
 
-def _batch_defaults(version: Version, head: HostMemory | None, ranks: int) -> tuple[int, int]:
-    """Return max_num_seqs and max_num_batched_tokens (``get_batch_defaults``)."""
-    if head and head.is_cpu:
-        return 128 * ranks, 2048 * ranks
-    total = head.total if head else 0
-    if total >= 160 * GIB and version >= LARGER_DEFAULTS:
-        return 1024, 16384
-    if total >= 70 * GIB and "a100" not in ((head.device or "") if head else "").lower():
-        return 1024, 8192
-    return 256, 2048
-
-
-def _fitted(tokens: int, seqs: int, longest: int | None, flags: Flags) -> int:
-    """Return the default of max_num_batched_tokens for so long a request."""
-    if longest is None:
-        return tokens
-    if flags.switch("--enable-chunked-prefill") is False:
-        tokens = max(tokens, longest)
-    return min(tokens, seqs * longest)
-
-
-def _steps_in_flight(
-    settings: Settings, flags: Flags, version: Version, head: HostMemory | None, method: str
-) -> int:
-    """Return how many steps may be under way (``max_concurrent_batches``, vllm/config/vllm.py).
-
-    As many as there are stages, and one more with asynchronous scheduling: 0.32.0 switches it on
-    for GPUs, on Ray too, but not for every kind of speculative decoding.
-    """
-    stages = settings.serve.pipeline_parallel
-    if version < NULL_BLOCK_RESERVED:
-        return 1
-    is_async = flags.switch("--async-scheduling") is not False
-    if not is_async or (head and head.is_cpu) or method in _SYNCHRONOUS:
-        return stages
-    return stages + 1
+def _utilization(version: Version) -> float:
+    return 0.92 if version >= LARGER_UTILIZATION else 0.9
 
 
 def _block_size(model: Architecture, head: HostMemory | None) -> int:
@@ -213,7 +182,7 @@ def _kv_type(declared: str | None, model: Architecture, version: Version) -> str
     """Resolve ``auto`` (``resolve_kv_cache_dtype_string``, vllm/utils/torch_utils.py, 0.19.1)."""
     wanted = (declared or "auto").lower()
     quantization = model.quantization
-    follows = version >= HYBRID_NEEDS_SHARED_GROUPS
+    follows = version >= FOLLOWS_KV_TYPE
     if wanted == "auto" and quantization and quantization.kv_bits == 8 and follows:
         return "fp8"
     return wanted
@@ -236,12 +205,12 @@ def _state_value_bytes(model: Architecture, flags: Flags) -> int:
 
 def _caches_prefixes(model: Architecture, flags: Flags, version: Version) -> bool:
     """Return the default by version (``is_prefix_caching_supported``, vllm/config/model.py)."""
-    if model.is_hybrid and version < HYBRID_NEEDS_SHARED_GROUPS:
-        return False  # 0.11.2 switches it off for delta nets
+    if model.is_hybrid and version < STATES_IN_BLOCKS:
+        return False  # switched off for delta nets, whatever is wanted
     wanted = flags.switch("--enable-prefix-caching")
     if wanted is not None:
         return wanted
-    return not model.is_hybrid or version >= LARGER_DEFAULTS
+    return not model.is_hybrid or version >= CACHES_HYBRID_PREFIXES
 
 
 def _saves_windows(model: Architecture, flags: Flags, version: Version) -> bool:

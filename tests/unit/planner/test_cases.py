@@ -5,35 +5,25 @@ tests/cases/README.md describes the form of a case. Adding one needs no Python.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tandem.findings import Finding, Severity
-from tandem.planner.layout import layout
-from tandem.planner.memory.fit import fit
-from tandem.planner.memory.hosts import HostMemory, Measured
 from tandem.planner.memory.result import Fit, KvFit
-from tandem.planner.memory.weights import declared_weights
-from tandem.planner.model.architecture import Architecture, read_architecture
 from tandem.planner.rules import check, check_architecture
-from tandem.settings import Settings
-from tandem.units import GIB, parse_bytes
-from tests import builders
+from tandem.units import GIB
+from tests.case_files import all_cases, fit_of, memory_of, model_of, settings_of
 
-FOLDER = Path(__file__).parents[2] / "cases"
-KEYS = {"about", "source", "config", "changes", "hosts", "settings", "weights", "logged", "expect"}
+KEYS = {"about", "source", "config", "changes", "hosts", "settings", "weights", "logged", "printed"}
+KEYS |= {"expect"}
 MEMORY = {"verdict", "findings", "fixes", "not_modelled", "kv", "budget_gib", "weights_gib"}
 MEMORY |= {"needed_gib", "smallest_utilization"}
 EXPECTED = {*MEMORY, "rules"}
-ON_HOST = {"gpus", "env"}
-"""Keys of a case's host that are keys of the stack file's; the rest is its memory."""
 RULE = {"code", "severity", "path", "words"}
+PRINTED = {"started", "weights_gib", "needed_gib", "budget_gib", "tokens", "longest", "sets"}
 KV = {field for field in KvFit.model_fields} - {"needed_bytes"}
 
 
@@ -54,29 +44,7 @@ class Case:
         return expected
 
 
-def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in changes.items():
-        inner = merged.get(key)
-        both = isinstance(inner, dict) and isinstance(value, dict)
-        merged[key] = _merged(inner, value) if both and inner else value
-    return merged
-
-
-def _all_cases() -> dict[str, dict[str, Any]]:
-    """Return every case by its name: the file's, and its own where a file has several."""
-    cases: dict[str, dict[str, Any]] = {}
-    for path in sorted(FOLDER.glob("*.yaml")):
-        data = yaml.safe_load(path.read_text())
-        variants = data.pop("variants", None)
-        for variant in variants or [{}]:
-            name = f"{path.stem}: {variant['about']}" if variants else path.stem
-            assert name not in cases, f"{name} is there twice"
-            cases[name] = _merged(data, variant)
-    return cases
-
-
-CASES = _all_cases()
+CASES = all_cases()
 WITH_MEMORY = [name for name, data in CASES.items() if MEMORY & set(data["expect"])]
 WITH_RULES = [name for name, data in CASES.items() if "rules" in data["expect"]]
 
@@ -85,61 +53,13 @@ WITH_RULES = [name for name, data in CASES.items() if "rules" in data["expect"]]
 def read(name: str) -> Case:
     """Plan a case."""
     data = CASES[name]
-    settings = _settings(data)
+    settings = settings_of(data)
     rules = check(settings)
     if "config" not in data:
         return Case(data, rules, None)
-    config = json.loads((FOLDER / "configs" / f"{data['config']}.json").read_text())
-    model = read_architecture(_merged(config, data.get("changes", {})))
-    rules += check_architecture(settings, model)
-    memory = _memory(settings, data)
-    return Case(data, rules, _fit(data, settings, model, memory) if memory else None)
-
-
-def _fit(
-    data: dict[str, Any],
-    settings: Settings,
-    model: Architecture,
-    memory: dict[str, HostMemory],
-) -> Fit:
-    weights = data.get("weights")
-    logged = {f"{key}_bytes": _bytes(value) for key, value in data.get("logged", {}).items()}
-    return fit(
-        settings,
-        layout(settings),
-        model,
-        declared_weights(_bytes(weights), "declared") if weights else None,
-        memory,
-        Measured(origin=data["source"], **logged) if logged else None,
-    )
-
-
-def _settings(data: dict[str, Any]) -> Settings:
-    declared = builders.config(len(data["hosts"]))
-    for host, said in zip(declared["hosts"], data["hosts"], strict=True):
-        host |= {key: said[key] for key in ON_HOST & set(said)}
-    return builders.load(_merged(declared, data.get("settings", {})))
-
-
-def _memory(settings: Settings, data: dict[str, Any]) -> dict[str, HostMemory]:
-    sizes = {"total", "free"}
-    return {
-        host.name: HostMemory(
-            **{
-                key: _bytes(value) if key in sizes else value
-                for key, value in said.items()
-                if key not in ON_HOST
-            }
-        )
-        for host, said in zip(settings.hosts, data["hosts"], strict=True)
-        if "total" in said
-    }
-
-
-def _bytes(value: object) -> int:
-    size = parse_bytes(value)
-    assert isinstance(size, int)
-    return size
+    rules += check_architecture(settings, model_of(data))
+    weighed = fit_of(data, data.get("logged")) if memory_of(data, settings) else None
+    return Case(data, rules, weighed)
 
 
 def _gib(size: int) -> float:
@@ -159,6 +79,7 @@ def test_a_case_has_no_misspelt_key(name: str) -> None:
     assert set(data["expect"]) <= EXPECTED
     assert data["expect"]
     assert set(data["expect"].get("kv", {})) <= KV
+    assert set(data.get("printed", {})) <= PRINTED
     assert all(set(rule) <= RULE for rule in data["expect"].get("rules", []))
 
 

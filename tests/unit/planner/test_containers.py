@@ -201,3 +201,28 @@ def test_labels_tell_the_survey_which_ports_are_the_stacks_own() -> None:
     ports = {name: spec.labels["dev.tandem.ports"] for name, spec in containers(2).items()}
     assert list(ports.values()) == ["6379", "", "8000"]
     assert {spec.labels["dev.tandem.stack"] for spec in containers(2).values()} == {"test"}
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_with_an_api_key_vllm_is_started_by_the_program_that_reads_it(hosts: int) -> None:
+    spec = server(hosts, {"apiKey": "sesame"})
+    start = ("python3", "/tandem/with_key.py", "/tandem/api-key", "vllm", "serve")
+    assert spec.entrypoint is not None
+    assert spec.entrypoint[-len(start) :] == start
+    (key,) = spec.secret_uploads
+    assert (key.path, key.content.get_secret_value()) == ("/tandem/api-key", "sesame")
+    assert "/tandem/with_key.py" in {upload.path for upload in spec.uploads}
+    assert "sesame" not in repr(spec)
+
+
+def test_without_an_api_key_nothing_of_it_is_there() -> None:
+    assert server().secret_uploads == ()
+    assert server().uploads == ()
+    assert "with_key" not in str(server(2))
+
+
+def test_the_key_stays_on_the_head() -> None:
+    (names,) = (
+        upload.content for upload in server(2).uploads if upload.path.endswith("env_vars.json")
+    )
+    assert "VLLM_API_KEY" in json.loads(names)

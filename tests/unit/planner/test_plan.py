@@ -9,6 +9,7 @@ from tandem.errors import RefusedPlan
 from tandem.planner import make_plan
 from tandem.planner.plan import RayPlan
 from tandem.survey.facts import Facts
+from tandem.survey.model_folder import ModelFolder
 from tests.builders import DIGEST, facts, plan, settings
 
 
@@ -69,7 +70,7 @@ def test_what_changes_the_server_alone_leaves_ray_running(changes: dict[str, Any
 def test_a_plan_that_cannot_work_is_refused_with_every_error_and_no_warning() -> None:
     declared = settings(2, {"serve.tensorParallel": 3, "image.reference": "vllm:1"})
     with pytest.raises(RefusedPlan) as refused:
-        make_plan(declared, facts(declared, {"has_model": False}), "test")
+        make_plan(declared, facts(declared, {"model": ModelFolder()}), "test")
     assert [f.code for f in refused.value.findings] == ["gpus-too-few", "model-missing"]
     assert len(str(refused.value).splitlines()) == 2
 

@@ -206,3 +206,9 @@ def test_the_reserved_flag_names_the_key_to_use() -> None:
 )
 def test_what_was_once_let_through_is_refused(changes: dict[str, Any], code: str) -> None:
     assert code in {finding.code for finding in check(settings(2, changes))}
+
+
+def test_the_images_own_entrypoint_can_not_be_given_the_api_key() -> None:
+    found = check(settings(1, {"apiKey": "sesame", "image.entrypoint": "image"}))
+    assert [finding.code for finding in found] == ["api-key-not-passed"]
+    assert [f.code for f in check(settings(1, {"apiKey": "sesame"}))] == []

@@ -5,22 +5,25 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tandem.remote.ask import ask
+from tandem.remote.ask import ask, main
 
 MODELS = {"data": [{"id": "model"}, {"id": "other"}]}
 
 
 @contextmanager
-def served(answers: dict[str, tuple[int, Any]]) -> Iterator[str]:
-    """Serve JSON by path on 127.0.0.1 and give the URL."""
+def served(answers: dict[str, tuple[int, Any]], key: str = "") -> Iterator[str]:
+    """Serve JSON by path on 127.0.0.1, to those who send the key if there is one; give the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, body = answers.get(self.path, (404, {}))
+            if key and self.headers.get("Authorization") != f"Bearer {key}":
+                status, body = 401, {"error": "Unauthorized"}
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             self.send_response(status)
             self.end_headers()
@@ -55,6 +58,17 @@ def test_a_chat_is_answered() -> None:
             "content": "Hello",
             "reasoning": "They greet.",
         }
+
+
+def test_the_key_is_sent_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "api-key"
+    file.write_text("sesame")
+    with served(chat({"content": "Hello"}), key="sesame") as url:
+        assert ask(url, "model")["state"] == "silent"
+        main(url, "model", "0", str(file))
+    said = capsys.readouterr().out
+    assert json.loads(said)["state"] == "answered"
+    assert "sesame" not in said
 
 
 def test_older_images_name_the_reasoning_otherwise() -> None:

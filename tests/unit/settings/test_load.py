@@ -1,5 +1,6 @@
 """Stack files, good and bad, as Pulumi hands them over."""
 
+import json
 from typing import Any
 
 import pytest
@@ -71,6 +72,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"hosts.0.address": "10.0.1"},
         'tandem:hosts[0].address: "10.0.1" can\'t be used here; '
         "expected 4 octets in '10.0.1' [bad-value]",
+    ),
+    "an empty API key": (
+        {"apiKey": ""},
+        "tandem:apiKey: its value can't be used here; it must not be empty [bad-value]",
+    ),
+    "an API key of another kind, which is not shown": (
+        {"apiKey": ["sesame"]},
+        "tandem:apiKey: its value can't be used here; it should be a valid string [bad-value]",
     ),
     "an empty list of GPUs": (
         {"hosts.0.gpus": []},
@@ -265,3 +274,18 @@ def test_a_reference_is_split_into_repository_and_digest(
 ) -> None:
     image = settings(1, {"image.reference": reference}).image
     assert (image.repository, image.digest) == (repository, digest)
+
+
+def test_an_api_key_has_to_be_encrypted_in_the_stack_file() -> None:
+    values = {f"tandem:{key}": json.dumps(value) for key, value in changed(1, {}).items()}
+    values["tandem:apiKey"] = "sesame"
+    with pytest.raises(InvalidStack) as invalid:
+        load_settings(values, secrets={"other:token"})
+    assert str(invalid.value) == (
+        "tandem:apiKey: the stack file holds it for everybody to read; "
+        "remove the line, then `pulumi config set --secret tandem:apiKey` [secret-in-plain]"
+    )
+    read = load_settings(values, secrets={"tandem:apiKey"})
+    assert read.api_key is not None
+    assert read.api_key.get_secret_value() == "sesame"
+    assert "sesame" not in repr(read)

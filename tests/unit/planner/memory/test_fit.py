@@ -25,9 +25,11 @@ def weigh(
     model: dict[str, Any] | None = None,
     weights: int | None = None,
     measured: Measured | None = None,
+    version: str | None = "0.19.1",
 ) -> Fit:
     """Return the fit of a model on hosts alike."""
-    declared = settings(hosts, {"image.vllm": "0.19.1", **(changes or {})})
+    said = {"image.vllm": version} if version else {}
+    declared = settings(hosts, {**said, **(changes or {})})
     same = memory or HostMemory(total=24 * GIB)
     return fit(
         declared,
@@ -275,3 +277,25 @@ def test_memory_may_be_declared() -> None:
     assert declared_memory(declared) == {
         "host-1": HostMemory(total=round(119.7 * GIB), unified=True)
     }
+
+
+@pytest.mark.parametrize("utilization", [None, 0.9])
+def test_an_unknown_version_is_told_when_memory_depends_on_it(utilization: float | None) -> None:
+    changes: dict[str, Any] = {"serve.maxModelLen": 16_384}
+    if utilization:
+        changes["serve.gpuMemoryUtilization"] = utilization
+    found = weigh(changes=changes, version=None, memory=HostMemory(total=80 * GIB))
+    assert codes(found) == ["vllm-version-unknown"]
+    (told,) = found.findings
+    assert (told.severity, told.path) == (Severity.WARNING, "tandem:image.vllm")
+    assert "as vLLM 0.32 does" in told.message
+
+
+def test_an_unknown_version_is_not_told_when_nothing_depends_on_it() -> None:
+    changes: dict[str, Any] = {"serve.maxModelLen": 16_384, "serve.kvCacheMemory": "4GiB"}
+    on_gpu = weigh(changes=changes, version=None, memory=HostMemory(total=80 * GIB))
+    cpu = HostMemory(total=80 * GIB, device="cpu")
+    on_cpu = weigh(
+        changes={**changes, "serve.env": {"VLLM_CPU_KVCACHE_SPACE": "4"}}, memory=cpu, version=None
+    )
+    assert codes(on_gpu) == codes(on_cpu) == []

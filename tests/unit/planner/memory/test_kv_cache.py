@@ -113,16 +113,17 @@ def test_a_window_keeps_itself_and_the_step() -> None:
     assert kv.blocks_per_request(64) == 4 + 5
 
 
-def test_a_window_keeps_steps_that_overlap_since_0_32() -> None:
-    kv = cache("gpt-oss-120b", "0.32.0", maxNumBatchedTokens=1024)
-    assert kv.blocks_per_request(131_072) == 8192 + 137
+@pytest.mark.parametrize(("version", "blocks"), [("0.25.1", 73), ("0.26.0", 137)])
+def test_a_window_keeps_steps_that_overlap(version: str, blocks: int) -> None:
+    kv = cache("gpt-oss-120b", version, maxNumBatchedTokens=1024)
+    assert kv.blocks_per_request(131_072) == 8192 + blocks
 
 
 def test_a_chunk_keeps_itself_and_the_step() -> None:
     name = "Llama-4-Scout-17B-16E-Instruct"
     kv = cache(name, maxNumBatchedTokens=1024)
     assert kv.blocks_per_request(1_048_576) == 65_536 + 3 * (8192 + 1024) // 16
-    older = cache(name, "0.11.2", ranks=8, maxNumBatchedTokens=1024)
+    older = cache(name, "0.13.0", ranks=8, maxNumBatchedTokens=1024)
     assert older.needed_bytes(0, 1_048_576) == 24 * GIB
 
 
@@ -146,7 +147,7 @@ def test_the_tightest_stage_decides() -> None:
 
 
 def test_the_logged_tokens_by_version() -> None:
-    older, newer = cache("gpt-oss-120b", "0.19.1"), cache("gpt-oss-120b", "0.21.0")
+    older, newer = cache("gpt-oss-120b", "0.20.0"), cache("gpt-oss-120b", "0.21.0")
     assert older.tokens(1000, 131_072) == 1000 // 2 * 16
     assert newer.tokens(1000, 131_072) == int(1000 / older.blocks_per_request(131_072) * 131_072)
 
@@ -164,8 +165,8 @@ def test_context_parallel_ranks_share_a_request() -> None:
     assert kv.tokens(1000, 163_840) == 1000 * 64 * 4
 
 
-def test_one_block_is_held_back_since_0_32() -> None:
-    older, newer = cache("Qwen3-8B", "0.19.1"), cache("Qwen3-8B", "0.32.0")
+def test_newer_versions_hold_one_block_back() -> None:
+    older, newer = cache("Qwen3-8B", "0.28.0"), cache("Qwen3-8B", "0.29.0")
     needed = older.needed_bytes(0, 40_960)
     assert older.largest_length([needed], 40_960) == 40_960
     assert newer.largest_length([needed], 40_960) == 40_944
@@ -176,10 +177,50 @@ def test_nothing_fits_into_nothing() -> None:
     assert cache("Qwen3-8B").largest_length([0], 40_960) == 0
 
 
-def test_0_11_counts_a_state_once_and_no_padding() -> None:
-    kv = cache("Qwen3.5-27B", "0.11.2", ranks=2)
-    pages = 16 * -(-131_072 // kv.layout.block_size) + 48
+MTP = '--speculative-config={"method":"mtp","num_speculative_tokens":1}'
+
+
+@pytest.mark.parametrize(("version", "states"), [("0.14.1", 1), ("0.15.1", 2)])
+def test_a_draft_token_has_a_state_of_its_own(version: str, states: int) -> None:
+    kv = cache("Qwen3.5-27B", version, ranks=2, args=(MTP,))
+    attention = -(-131_072 // kv.layout.block_size)
+    kinds = [group.kind for group in kv.layout.groups]
+    assert kv.blocks_per_request(131_072) == sum(
+        states if kind is LayerKind.DELTA_NET else attention for kind in kinds
+    )
+
+
+@pytest.mark.parametrize(("version", "padded"), [("0.13.0", False), ("0.14.1", True)])
+def test_what_a_request_needs_includes_padding(version: str, padded: bool) -> None:
+    """Five layers of one kind and four of the other are two groups of five."""
+    types = ["full_attention"] * 4 + ["sliding_attention"] * 5
+    changes = {"num_hidden_layers": 9, "layer_types": types}
+    kv = cache("gpt-oss-20b", version, changes=changes)
+    full, sliding = 131_072 // 16, -(-(127 + 2048) // 16) + 1
+    layers = (5, 5) if padded else (4, 5)
+    pages = layers[0] * full + layers[1] * sliding
     assert kv.needed_bytes(0, 131_072) == pages * kv.layout.page_bytes
+
+
+@pytest.mark.parametrize(("version", "block"), [("0.19.1", 784), ("0.20.2", 800)])
+def test_a_hybrid_block_is_a_multiple_of_the_one_that_is_set(version: str, block: int) -> None:
+    kv = cache("Qwen3.5-27B", version, args=("--block-size", "32"))
+    assert kv.layout.block_size == block
+
+
+@pytest.mark.parametrize(("version", "multiple"), [("0.26.0", 64), ("0.27.1", 128)])
+def test_a_hybrid_block_with_latent_attention(version: str, multiple: int) -> None:
+    net = {
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 32,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+        "linear_conv_kernel_dim": 4,
+        "layer_types": ["linear_attention"] * 30 + ["full_attention"] * 31,
+    }
+    kv = cache("DeepSeek-V3", version, changes=net)
+    state = 3 * (2 * 16 + 32) * 128 * 2 + 32 * 128 * 128 * 2
+    assert kv.layout.block_size == multiple * -(-state // (multiple * 576 * 2))
 
 
 def test_a_block_on_a_cpu_has_128_tokens() -> None:

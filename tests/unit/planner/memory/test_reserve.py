@@ -86,8 +86,8 @@ def test_more_requests_at_once_take_more_for_the_sampler() -> None:
     assert many > 3 * few
 
 
-def test_graphs_are_counted_since_0_21_and_come_on_top_before() -> None:
-    assert "CUDA graphs" in names(held(version="0.21.0"))
+def test_graphs_are_counted_and_in_older_versions_come_on_top() -> None:
+    assert "CUDA graphs" in names(held(version="0.20.0"))
     older = held(version="0.19.1")
     assert "CUDA graphs" not in names(older)
     assert "CUDA graphs" in {part.name for part in older.outside}
@@ -101,6 +101,12 @@ def test_without_graphs_there_are_none() -> None:
 def test_one_rank_needs_no_nccl() -> None:
     assert "NCCL groups" not in names(held())
     assert part(held(tensorParallel=2), "NCCL groups").high == round((0.82 + 0.47 + 0.5) * GIB)
+
+
+def test_gpus_without_switches_have_no_nvls() -> None:
+    gaming = HostMemory(total=24 * GIB, device="NVIDIA GeForce RTX 3090")
+    found = held(memory=gaming, tensorParallel=2)
+    assert part(found, "NCCL groups").high == round((0.82 + 0.47) * GIB)
 
 
 def test_nccl_between_hosts_takes_more() -> None:

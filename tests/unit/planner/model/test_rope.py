@@ -6,7 +6,7 @@ import pytest
 
 from tandem.errors import UnreadableConfig
 from tandem.planner.model.config_keys import ConfigKeys
-from tandem.planner.model.rope import longest_request
+from tandem.planner.model.rope import default_request, longest_request
 
 
 def longest(**keys: Any) -> int | None:
@@ -56,6 +56,24 @@ def test_longest_request(keys: dict[str, Any], tokens: int) -> None:
 
 def test_without_positions_any_length_will_do() -> None:
     assert longest_request(ConfigKeys({"rope_scaling": {"factor": 2}}), None) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "tokens"),
+    [
+        ({}, 1000),
+        ({"rope_scaling": {"rope_type": "linear", "factor": 2.5}}, 2500),
+        (
+            {"rope_scaling": {"type": "longrope"}, "original_max_position_embeddings": 250},
+            250,
+        ),
+        ({"rope_scaling": {"type": "longrope"}}, 1000),
+        ({"original_max_position_embeddings": 250}, 1000),
+    ],
+)
+def test_what_vllm_takes_when_no_length_is_set(keys: dict[str, Any], tokens: int) -> None:
+    assert default_request(ConfigKeys(keys), 1000) == tokens
+    assert default_request(ConfigKeys(keys), None) is None
 
 
 @pytest.mark.parametrize("factor", ["4", True, [4], -1, 1e300])

@@ -40,7 +40,8 @@ def options(
         (79, "NVIDIA H100 80GB HBM3", "0.19.1", 1024, 8192),
         (79, "NVIDIA A100-SXM4-80GB", "0.19.1", 256, 2048),
         (180, "NVIDIA B200", "0.19.1", 1024, 8192),
-        (180, "NVIDIA B200", "0.32.0", 1024, 16384),
+        (180, "NVIDIA B200", "0.27.1", 1024, 8192),
+        (180, "NVIDIA B200", "0.28.0", 1024, 16384),
         (60, "cpu", "0.32.0", 128, 2048),
     ],
 )
@@ -60,12 +61,18 @@ def test_without_chunks_a_step_holds_the_longest_request() -> None:
     assert options(args=("--no-enable-chunked-prefill",)).max_num_batched_tokens == 40960
 
 
+def test_the_longest_request_is_the_model_s_own_with_its_rope_scaled() -> None:
+    model = architecture("Qwen3-8B", {"rope_scaling": {"rope_type": "linear", "factor": 4.0}})
+    found = engine_options(settings(1, {"image.vllm": "0.19.1"}), model, [])
+    assert (model.max_positions, found.max_model_len) == (40960, 163840)
+
+
 def test_what_is_declared_is_not_touched() -> None:
     found = options(maxNumSeqs=7, maxNumBatchedTokens=99, gpuMemoryUtilization=0.5)
     assert (found.max_num_seqs, found.max_num_batched_tokens, found.utilization) == (7, 99, 0.5)
 
 
-@pytest.mark.parametrize(("version", "share"), [("0.11.2", 0.9), ("0.19.1", 0.9), ("0.32.0", 0.92)])
+@pytest.mark.parametrize(("version", "share"), [("0.11.2", 0.9), ("0.19.1", 0.9), ("0.20.0", 0.92)])
 def test_utilization_by_version(version: str, share: float) -> None:
     assert options(version=version).utilization == share
 
@@ -80,10 +87,11 @@ def test_an_unknown_version_is_taken_for_the_newest_one_read() -> None:
     [
         ("Qwen3-8B", "0.19.1", (), True),
         ("Qwen3-8B", "0.19.1", ("--no-enable-prefix-caching",), False),
-        ("Qwen3.5-27B", "0.11.2", ("--enable-prefix-caching",), False),
-        ("Qwen3.5-27B", "0.19.1", (), False),
-        ("Qwen3.5-27B", "0.19.1", ("--enable-prefix-caching",), True),
-        ("Qwen3.5-27B", "0.32.0", (), True),
+        ("Qwen3.5-27B", "0.14.1", ("--enable-prefix-caching",), False),
+        ("Qwen3.5-27B", "0.15.1", ("--enable-prefix-caching",), True),
+        ("Qwen3.5-27B", "0.25.1", (), False),
+        ("Qwen3.5-27B", "0.26.0", (), True),
+        ("Qwen3.5-27B", "0.26.0", ("--no-enable-prefix-caching",), False),
     ],
 )
 def test_prefix_caching(model: str, version: str, args: tuple[str, ...], caches: bool) -> None:
@@ -96,7 +104,8 @@ def test_prefix_caching(model: str, version: str, args: tuple[str, ...], caches:
         ("Qwen3-8B", "0.19.1", None, 2),
         ("Qwen3-8B", "0.19.1", "fp8_e4m3", 1),
         ("Qwen3.5-122B-A10B-NVFP4", "0.19.1", None, 1),
-        ("Qwen3.5-122B-A10B-NVFP4", "0.11.2", None, 2),
+        ("Qwen3.5-122B-A10B-NVFP4", "0.13.0", None, 2),
+        ("Qwen3.5-122B-A10B-NVFP4", "0.14.1", None, 1),
         ("Qwen3.5-122B-A10B-NVFP4", "0.19.1", "bfloat16", 2),
         ("DeepSeek-V3", "0.19.1", "fp8_ds_mla", 1),
         ("Qwen3-8B", "0.19.1", "fp8_ds_mla", None),
@@ -116,8 +125,8 @@ def test_type_of_the_kv_cache(
         ("gpt-oss-20b", "0.19.1", (), True),
         ("gpt-oss-20b", "0.19.1", ("--disable-hybrid-kv-cache-manager",), False),
         ("gpt-oss-20b", "0.19.1", ("--kv-transfer-config", "{}"), False),
-        ("Llama-4-Scout-17B-16E-Instruct", "0.11.2", (), False),
-        ("Llama-4-Scout-17B-16E-Instruct", "0.19.1", (), True),
+        ("Llama-4-Scout-17B-16E-Instruct", "0.13.0", (), False),
+        ("Llama-4-Scout-17B-16E-Instruct", "0.14.1", (), True),
     ],
 )
 def test_the_hybrid_manager(model: str, version: str, args: tuple[str, ...], saves: bool) -> None:
@@ -141,18 +150,22 @@ def test_another_model_that_drafts_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "hosts", "args", "steps"),
+    ("model", "version", "hosts", "stages", "args", "steps"),
     [
-        ("0.19.1", 1, (), 1),
-        ("0.32.0", 1, (), 2),
-        ("0.32.0", 1, ("--no-async-scheduling",), 1),
-        ("0.32.0", 2, (), 2),
+        ("Qwen3-8B", "0.25.1", 1, 1, (), 1),
+        ("Qwen3-8B", "0.26.0", 1, 1, (), 2),
+        ("Qwen3-8B", "0.26.0", 1, 1, ("--no-async-scheduling",), 1),
+        ("Qwen3-8B", "0.26.0", 2, 1, (), 2),
+        ("Qwen3-8B", "0.26.0", 2, 2, (), 3),
+        ("gpt-oss-20b", "0.28.0", 2, 2, (), 2),
+        ("gpt-oss-20b", "0.29.0", 2, 2, (), 3),
     ],
 )
-def test_steps_overlap_since_0_32(
-    version: str, hosts: int, args: tuple[str, ...], steps: int
+def test_steps_overlap_in_newer_versions(
+    model: str, version: str, hosts: int, stages: int, args: tuple[str, ...], steps: int
 ) -> None:
-    found = options(version=version, hosts=hosts, args=args)
+    split: dict[str, Any] = {"pipelineParallel": stages, "tensorParallel": hosts // stages}
+    found = options(model, version, args, hosts=hosts, **split)
     assert found.in_flight_tokens == steps * found.max_num_batched_tokens
 
 

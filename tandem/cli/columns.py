@@ -1,0 +1,37 @@
+"""Text in columns, of a width that a terminal has."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+WIDTH = 100
+_GAP = "  "
+
+
+def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows in columns; where they are too wide, the widest column is cut."""
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    while sum(widths) + len(_GAP) * (len(widths) - 1) > WIDTH:
+        widths[widths.index(max(widths))] -= 1
+    return [
+        _GAP.join(
+            _cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def paragraphs(lines: Iterable[str]) -> list[str]:
+    """Return lines folded to the width, each one's rest indented."""
+    folding = textwrap.TextWrapper(
+        WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return [folded for line in lines for folded in folding.wrap(line)]
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else f"{cell[: width - 1]}…"

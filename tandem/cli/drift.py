@@ -1,0 +1,68 @@
+"""Say what is no longer as the last `up` left it: resources, containers, hosts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from tandem.cli.columns import columns
+from tandem.cli.stack_file import read_stack_file
+from tandem.planner.drift import Drift, containers_drift, hosts_drift, resources_drift
+from tandem.survey import look_at_hosts
+from tandem.survey.engine import EngineFailed, outputs, refresh
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tandem.cli.stack_file import StackFile
+
+NAME = "drift"
+
+NONE, BROKEN, DRIFT = 0, 1, 7
+"""Exit statuses; the engine's own is 7, too."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's words."""
+    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
+    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what changed; return 0 when nothing did, 7 when something did, 1 when nobody knows."""
+    stack = read_stack_file(arguments.stack)
+    facts = look_at_hosts(stack.settings, stack.name)
+    silent = [host for host in facts.hosts if host.problem is not None]
+    for host in silent:
+        print(f"{host.name} does not answer: {host.problem}", file=sys.stderr)
+    if silent:
+        return BROKEN
+    try:
+        changes, recorded = refresh(stack.name), outputs(stack.name).get("found", {})
+    except EngineFailed as problem:
+        print(problem, file=sys.stderr)
+        return BROKEN
+    found = [
+        *resources_drift(changes, facts),
+        *containers_drift(facts),
+        *hosts_drift(recorded, stack.settings, facts),
+    ]
+    if arguments.json:
+        print(json.dumps([drift.model_dump(mode="json") for drift in found], indent=2))
+    else:
+        print(_table(stack, found))
+    return DRIFT if found else NONE
+
+
+def _table(stack: StackFile, found: list[Drift]) -> str:
+    if not found:
+        return f"{stack.name}: no drift"
+    rows = [("what", "declared", "found", "since")]
+    rows += [(drift.what, drift.declared, drift.found, _time(drift.since)) for drift in found]
+    return "\n".join([f"{stack.name}: {len(found)} changed", "", *columns(rows)])
+
+
+def _time(since: str | None) -> str:
+    """Return a time of Docker's to the second."""
+    return since[:19].replace("T", " ") if since else "-"

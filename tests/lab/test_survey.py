@@ -1,0 +1,238 @@
+"""The survey on real hosts: what is staged there is found, with its numbers, and left alone."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lab import Lab
+    from lab.host import Host
+
+ROOT = Path(__file__).parents[2]
+MODEL = "/srv/models/tiny-qwen3"
+
+
+@dataclass
+class Stack:
+    """The lab's sample stack, pinned, for whichever lab is up."""
+
+    file: Path
+    config: dict[str, Any]
+
+    def survey(self) -> tuple[int, dict[str, dict[str, Any]]]:
+        """Return the exit status and the findings by code; one code twice is an error here."""
+        self.file.write_text(yaml.safe_dump({"config": self.config}))
+        done = subprocess.run(
+            [sys.executable, "-m", "tandem", "survey", "--json", self.file],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stderr == ""
+        findings = json.loads(done.stdout)["findings"]
+        by_code = {finding["code"]: finding for finding in findings}
+        assert len(by_code) == len(findings), findings
+        return done.returncode, by_code
+
+
+@pytest.fixture
+def stack(hosts: Lab, tmp_path: Path) -> Stack:
+    """Return a stack that has nothing wrong."""
+    data = yaml.safe_load((ROOT / "stacks" / "Pulumi.lab.yaml").read_text())
+    config: dict[str, Any] = data["config"]
+    config["tandem:image"]["reference"] = hosts.image
+    for declared, host in zip(config["tandem:hosts"], hosts.hosts, strict=True):
+        declared |= {"address": host.address, "sshOptions": ["-F", str(hosts.ssh_config)]}
+    return Stack(tmp_path / "Pulumi.surveyed.yaml", config)
+
+
+@contextmanager
+def staged(host: Host, setup: str, cleanup: str) -> Iterator[None]:
+    """Run a command on a host for as long as the block runs, and another one after it."""
+    try:
+        done = host.ssh(setup)
+        assert done.returncode == 0, done.stderr
+        yield
+    finally:
+        host.ssh(cleanup)
+
+
+def told(found: dict[str, dict[str, Any]], code: str, *words: str) -> None:
+    """Check that this is the only finding and that it has the words."""
+    assert list(found) == [code], found
+    for word in words:
+        assert word in found[code]["message"], found[code]
+
+
+def test_a_clean_lab_has_no_finding_and_stays_as_it_is(stack: Stack, hosts: Lab) -> None:
+    state = "docker ps -aq; docker volume ls -q; docker images -q; ls -laR /srv/models; ls -la /tmp"
+    before = [host.ssh(state).stdout for host in hosts.hosts]
+    assert stack.survey() == (0, {})
+    assert [host.ssh(state).stdout for host in hosts.hosts] == before
+
+
+def test_a_firewall_that_blocks_one_direction_is_told_by_the_pair(stack: Stack, hosts: Lab) -> None:
+    first, second = hosts.hosts
+    rule = f"INPUT -p tcp --syn -s {first.address} -j DROP"
+    with staged(second, f"iptables -I {rule}", f"iptables -D {rule}"):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "path-blocked", "from lab-1 no TCP connection gets to lab-2", "within 2 s")
+
+
+def test_hosts_that_are_parted_are_told_in_both_directions(stack: Stack, hosts: Lab) -> None:
+    hosts.partition(hosts.hosts[1])
+    try:
+        stack.file.write_text(yaml.safe_dump({"config": stack.config}))
+        done = subprocess.run(
+            [sys.executable, "-m", "tandem", "survey", stack.file],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        hosts.heal(hosts.hosts[1])
+    assert done.returncode == 3
+    said = " ".join(done.stdout.split())
+    assert "from lab-1 no TCP connection gets to lab-2" in said
+    assert "from lab-2 no TCP connection gets to lab-1" in said
+    assert said.count("[path-blocked]") == 2
+
+
+def test_an_address_that_is_not_on_the_host(stack: Stack) -> None:
+    stack.config["tandem:hosts"][1]["address"] = "10.99.0.7"
+    code, found = stack.survey()
+    assert code == 3
+    told(found, "address-not-on-host", "lab-2 has no interface with 10.99.0.7")
+
+
+def test_an_interface_that_is_down(stack: Stack, hosts: Lab) -> None:
+    stack.config["tandem:hosts"] = stack.config["tandem:hosts"][:1]
+    stack.config["tandem:hosts"][0]["address"] = "10.99.0.1"
+    made = "ip link add tandem0 type bridge && ip addr add 10.99.0.1/24 dev tandem0"
+    with staged(hosts.hosts[0], made, "ip link del tandem0"):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "interface-down", "tandem0 of lab-1, which holds 10.99.0.1, is DOWN")
+
+
+def test_interfaces_with_other_mtus(stack: Stack, hosts: Lab) -> None:
+    made, undone = (f"ip link set eth0 mtu {size}" for size in (1400, 1500))
+    with staged(hosts.hosts[1], made, undone):
+        code, found = stack.survey()
+    assert code == 0
+    told(found, "mtu-mismatch", "1500 on eth0 of lab-1, 1400 on eth0 of lab-2")
+
+
+def test_a_disk_that_is_too_small_for_the_image(stack: Stack, hosts: Lab) -> None:
+    # The folder of Docker's data is on the lab's disk; for a moment it is one of 500 MiB.
+    mounted = "mount -t tmpfs -o size=500m small /var/lib/docker"
+    with staged(hosts.hosts[1], mounted, "umount /var/lib/docker"):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "disk-too-small", "lab-2 (/var/lib/docker) has 0.49 GiB free of 0.49 GiB")
+
+
+def test_a_foreign_container_with_a_name_of_the_deployment(stack: Stack, hosts: Lab) -> None:
+    name = "tandem-surveyed-lab-2-ray-worker"
+    made = f"docker run --detach --name {name} {hosts.small_image} sleep 600"
+    with staged(hosts.hosts[1], made, f"docker rm --force {name}"):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "name-taken", f"lab-2 has a container {name}")
+
+
+def test_the_deployments_own_container_and_its_port_are_no_finding(
+    stack: Stack, hosts: Lab
+) -> None:
+    labels = "--label dev.tandem.stack=surveyed --label dev.tandem.ports=8000"
+    options = f"--detach --network host {labels} --name tandem-surveyed-lab-1-server"
+    made = f"docker run {options} {hosts.small_image} httpd -f -p 8000"
+    with staged(hosts.hosts[0], made, "docker rm --force tandem-surveyed-lab-1-server"):
+        assert "LISTEN" in hosts.hosts[0].ssh("sleep 1; ss -ltn sport = :8000").stdout
+        own = stack.survey()
+        stack.config["tandem:serve"]["port"] = 2222
+        stack.file = stack.file.with_name("Pulumi.another.yaml")
+        code, found = stack.survey()
+    assert own == (0, {})
+    assert code == 3
+    told(found, "port-taken", "something (sshd, pid", "listens on port 2222 of lab-1")
+
+
+def test_a_port_that_a_container_publishes(stack: Stack, hosts: Lab) -> None:
+    made = f"docker run --detach --publish 8000:80 --name web {hosts.small_image} sleep 600"
+    with staged(hosts.hosts[0], made, "docker rm --force web"):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "port-taken", "something (container web) listens on port 8000 of lab-1")
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        ("truncate -s -1 model.safetensors", "model-differs", "bytes on lab-2"),
+        ("rm model.safetensors", "model-differs", "missing on lab-2"),
+        ("printf 'version https://x' > model.safetensors", "weights-broken", "is 17 bytes"),
+        ("rm config.json", "model-missing", "lab-2 has no /srv/models/copy/config.json"),
+    ],
+)
+def test_a_model_that_is_another_one_on_one_host(
+    stack: Stack, hosts: Lab, change: str, code: str, words: str
+) -> None:
+    stack.config["tandem:model"]["source"]["path"] = "/srv/models/copy"
+    first, second = hosts.hosts
+    copied, removed = f"cp -r {MODEL} /srv/models/copy", "rm -r /srv/models/copy"
+    with staged(first, copied, removed), staged(second, copied, removed):
+        assert second.ssh(f"cd /srv/models/copy && {change}").returncode == 0
+        status, found = stack.survey()
+    assert status == 3
+    told(found, code, words)
+
+
+def test_a_config_that_is_another_one_on_one_host(stack: Stack, hosts: Lab) -> None:
+    stack.config["tandem:model"]["source"]["path"] = "/srv/models/copy"
+    first, second = hosts.hosts
+    copied, removed = f"cp -r {MODEL} /srv/models/copy", "rm -r /srv/models/copy"
+    changed = f"{copied} && sed -i 's/64/65/' /srv/models/copy/config.json"
+    with staged(first, copied, removed), staged(second, changed, removed):
+        status, found = stack.survey()
+    assert status == 0
+    told(found, "config-differs", "config.json of lab-2 says something else than that of lab-1")
+
+
+def test_a_clock_that_is_off(stack: Stack, hosts: Lab) -> None:
+    # All hosts of the lab have the machine's clock: a stand-in for `date` is eleven minutes ahead.
+    script = "#!/bin/sh\nexec /usr/bin/date --date='11 minutes' \"$@\"\n"
+    place = "/usr/local/bin/date"
+    made = f"printf %s {shlex.quote(script)} > {place} && chmod +x {place}"
+    with staged(hosts.hosts[1], made, f"rm {place}"):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "clock-skew", "the clock of lab-2 is 660 s ahead of that of lab-1")
+
+
+def test_gpus_as_nvidia_smi_shows_them(stack: Stack, hosts: Lab) -> None:
+    # A stand-in for nvidia-smi with one GPU of unified memory.
+    rows = "0, GPU-1, NVIDIA GB10, 580.95.05, [N/A], [N/A], [N/A], [N/A], 12.1"
+    script = f"#!/bin/sh\ncase $* in *query-gpu*) echo '{rows}' ;; esac\n"
+    place = "/usr/local/bin/nvidia-smi"
+    stack.config["tandem:hosts"][1]["gpus"] = 2
+    made = f"printf %s {shlex.quote(script)} > {place} && chmod +x {place}"
+    with staged(hosts.hosts[1], made, f"rm {place}"):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "gpus-missing", "2 GPUs declared, but lab-2 has 1: 0 (NVIDIA GB10)")

@@ -1,0 +1,101 @@
+"""The whole way: ssh, the probe in a real shell, facts. The shell is this machine's own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tandem.survey import look_at_hosts, survey
+from tandem.survey.facts import HostFacts
+from tandem.units import MIB
+from tests.builders import settings
+
+# What every Linux has; ip, ss, docker, nvidia-smi and bash are not among them.
+TOOLS = (
+    *("sh", "cat", "cut", "date", "df", "grep", "head", "mkdir", "od", "rm", "sed", "sleep"),
+    *("sort", "stat", "tail", "timeout", "tr", "uname"),
+)
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let `ssh` run its command here, with few tools on PATH; return the folder of the tools."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for tool in TOOLS:
+        (tools / tool).symlink_to(shutil.which(tool) or f"/bin/{tool}")
+    program(tools / "ssh", 'for last; do :; done\nexec sh -c "$last"')
+    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tools
+
+
+def program(path: Path, text: str) -> None:
+    """Write a shell script that can be run."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def seen(model: Path) -> HostFacts:
+    """Return what a look at a single host finds."""
+    declared = settings(1, {"model.source.path": str(model)})
+    (host,) = look_at_hosts(declared, "test").hosts
+    return host
+
+
+def safetensors(path: Path, tensors: int) -> None:
+    """Write a file of the format, with so many bytes of tensors."""
+    header = json.dumps({"w": {"dtype": "U8", "shape": [tensors], "data_offsets": [0, tensors]}})
+    path.write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(tensors))
+
+
+def test_weights_are_counted_to_the_byte_without_being_read(machine: Path, tmp_path: Path) -> None:
+    model = tmp_path / "my model"
+    model.mkdir()
+    (model / "config.json").write_text('{"hidden_size": 64}\n@@docker\n')
+    safetensors(model / "model-1.safetensors", 1000)
+    safetensors(model / "model-2.safetensors", 3 * MIB)
+    safetensors(model / "consolidated.safetensors", 5000)
+    names = {"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}
+    (model / "model.safetensors.index.json").write_text(json.dumps(names, indent=2))
+    found = seen(model)
+    assert found.model.weights_bytes == 1000 + 3 * MIB
+    assert (found.model.has_config, found.model.config) == (True, None)
+    (model / "config.json").write_text('{"hidden_size": 64}')
+    assert look_at_hosts(settings(1, {"model.source.path": str(model)}), "test").model is not None
+
+
+def test_a_host_with_few_tools_is_still_seen(machine: Path, tmp_path: Path) -> None:
+    found = seen(tmp_path / "nothing")
+    assert found.problem is None
+    assert found.system.kernel == os.uname().release
+    assert found.memory is not None and 0 < found.memory.available <= found.memory.total
+    assert found.clock is not None and found.clock.least < 1
+    assert not found.model.has_config
+    assert found.model_disk is None
+
+
+def test_a_host_that_stops_answering_says_where(
+    machine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.safetensors").touch()
+    (machine / "stat").unlink()
+    program(machine / "stat", "exec sleep 60")
+    monkeypatch.setattr("tandem.survey.look.TIMEOUT_SECONDS", 2)
+    assert seen(tmp_path).problem == "no answer within 2 s, while looking at: weights"
+
+
+def test_a_host_that_ssh_can_not_reach_has_its_words(machine: Path, tmp_path: Path) -> None:
+    program(
+        machine / "ssh", "echo 'ssh: connect to host a port 22: No route to host' >&2\nexit 255"
+    )
+    assert seen(tmp_path).problem == "ssh: connect to host a port 22: No route to host"
+
+
+def test_without_a_survey_nobody_connects(machine: Path) -> None:
+    program(machine / "ssh", "echo looked >&2\nexit 255")
+    assert survey(settings(2, {"survey": "off"}), "test").hosts == ()
