@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -105,9 +106,9 @@ class _Look:
         """Return when the host has answered."""
         for thread in self._threads:
             thread.join()
-        self._process.wait()
-        if self._process.stdin:
-            self._process.stdin.close()
+        # It may have ended without a look at its input; leaving closes the pipes and waits.
+        with suppress(BrokenPipeError), self._process:
+            pass
 
     def kill(self) -> None:
         """End the work on the host, too: its standard input ends."""
@@ -137,9 +138,8 @@ class _Look:
 
 
 def _send(process: subprocess.Popen[str], line: str) -> None:
-    try:
+    # One that has ended has said why.
+    with suppress(BrokenPipeError):
         if process.stdin:
             process.stdin.write(line)
             process.stdin.flush()
-    except BrokenPipeError:
-        pass  # it has ended; its last words say why
