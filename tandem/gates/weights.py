@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tandem.errors import GateFailed
+from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.containers import say
 from tandem.gates.hashing import hash_everywhere
 from tandem.gates.manifest import SHORT, Manifest, read_manifest, write_manifest
@@ -46,15 +46,15 @@ def verify(spec: WeightsSpec, before: str = "", *, anew: bool = False) -> dict[s
     if lines:
         whose = spec.manifest if known else f"{found[0].host}, the first one"
         ways = [_way(spec)] if known else []
-        raise GateFailed("\n".join([f"not every host has the files of {whose}:", *lines, *ways]))
+        raise WeightsDiffer("\n".join([f"not every host has the files of {whose}:", *lines, *ways]))
     if known is None:
         write_manifest(path, manifest)
         say(f"{path} is made from the files of {found[0].host}: commit it")
     size = sum(manifest.sizes.values()) / _GIB
     read = sum(one.read for one in found) / _GIB
     say(
-        f"{len(manifest.files)} files, {size:.2f} GiB, are the same on {len(found)} hosts; "
-        f"{read:.2f} GiB were hashed"
+        f"{len(manifest.files)} files, {size:.2f} GiB, are as they have to be on "
+        f"{', '.join(one.host for one in found)}; {read:.2f} GiB were hashed now"
     )
     return {**manifest.summary, "manifest": spec.manifest}
 

@@ -61,7 +61,7 @@ def test_without_a_manifest_it_is_made_from_the_first_host_once(
     result = verify(weights_spec(revision=REVISION))
     assert capsys.readouterr().err.splitlines() == [
         "stacks/manifests/model.json is made from the files of host-1: commit it",
-        "3 files, 0.00 GiB, are the same on 2 hosts; 0.00 GiB were hashed",
+        "3 files, 0.00 GiB, are as they have to be on host-1, host-2; 0.00 GiB were hashed now",
     ]
     data = json.loads(MANIFEST.read_text())
     assert (data["model"], data["revision"]) == ("org/model", REVISION)
