@@ -45,8 +45,8 @@ def verify(spec: WeightsSpec, before: str = "", *, anew: bool = False) -> dict[s
     lines = [line for one in found for line in _shortened(one, differences(manifest, one, found))]
     if lines:
         whose = spec.manifest if known else f"{found[0].host}, the first one"
-        ways = [_way(spec)] if known else []
-        raise WeightsDiffer("\n".join([f"not every host has the files of {whose}:", *lines, *ways]))
+        header = f"not every host has the files of {whose}:"
+        raise WeightsDiffer("\n".join([header, *lines, _way(spec, is_known=known is not None)]))
     if known is None:
         write_manifest(path, manifest)
         say(f"{path} is made from the files of {found[0].host}: commit it")
@@ -94,7 +94,9 @@ def _shortened(found: Found, lines: Sequence[str]) -> list[str]:
     return [*shown, f"{found.host}: and {more} more files"] if more > 0 else shown
 
 
-def _way(spec: WeightsSpec) -> str:
+def _way(spec: WeightsSpec, *, is_known: bool) -> str:
+    if not is_known:
+        return f"if {spec.folders[0].host} has the wrong ones: replace them there"
     return (
         f"if the files are meant to be others: declare their commit as model.revision, or remove "
         f"{spec.manifest}, which is then made from {spec.folders[0].host}"

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BUFFER_BYTES = 1024**2
-REPORT_SECONDS = 5.0
+REPORT_SECONDS = 10.0
 SETTLED_SECONDS = 2.0
 """How old a change has to be: a later one could have the same time, where clocks are coarse."""
 _GIB = 1024**3
@@ -95,7 +95,8 @@ class Known:
 
     def save(self) -> None:
         """Write all hashes; a reader sees the old file or the new one, never a part."""
-        unfinished = self._path.with_suffix(".unfinished")
+        # Two at work on one folder must not share it.
+        unfinished = self._path.with_suffix(f".{time.time_ns()}")
         unfinished.write_text(json.dumps(dict(self._entries)), encoding="utf-8")
         unfinished.replace(self._path)
 

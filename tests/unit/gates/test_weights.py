@@ -80,10 +80,10 @@ def test_without_a_manifest_it_is_made_from_the_first_host_once(
 
 def test_where_hosts_differ_no_manifest_is_made(folders: list[Path]) -> None:
     (folders[1] / SHARD).write_bytes(b"3" * 6000)
-    lines = told()
-    assert lines[0] == "not every host has the files of host-1, the first one:"
-    assert lines[1].startswith(f"host-2: {SHARD} has SHA-256 ")
-    assert len(lines) == 2
+    header, line, way = told()
+    assert header == "not every host has the files of host-1, the first one:"
+    assert line.startswith(f"host-2: {SHARD} has SHA-256 ")
+    assert way == "if host-1 has the wrong ones: replace them there"
     assert not MANIFEST.exists()
 
 
