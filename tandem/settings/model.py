@@ -25,8 +25,8 @@ class ModelSettings(SettingsModel):
     source: ModelSource
     """Where the weights are."""
     revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
-    """Commit of the files at their publisher, 40 hex digits. With another one the files are compared
-    with another manifest, and all containers are replaced."""
+    """Commit of the files at their publisher, 40 hex digits. With another one the files are
+    compared with another manifest, and all containers are replaced."""
     served_name: Annotated[str, Field(min_length=1)] | None = None
     """The name that clients use; the model's id when absent."""
     config: Annotated[str, Field(min_length=1)] | None = None
