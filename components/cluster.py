@@ -9,6 +9,7 @@ import pulumi
 from components.docker_host import DockerHost
 from components.ray import JoinGate, RayCluster, RayHead, RayWorker
 from components.vllm_server import ReadyGate, VllmServer
+from components.weights import WeightsGate
 from tandem.planner import Plan, beside
 from tandem.planner.plan import RayPlan
 
@@ -20,6 +21,8 @@ class Cluster(pulumi.ComponentResource):
     containers: pulumi.Output[dict[str, str]]
     api_key: pulumi.Output[str] | None
     """Key that clients have to send; None when everybody may ask."""
+    weights: pulumi.Output[dict[str, object]]
+    """The model's files: revision, number, bytes, one hash over all, and the manifest's file."""
     memory: pulumi.Output[dict[str, dict[str, str]]]
     """What was planned for a rank, beside what the start logged."""
 
@@ -27,9 +30,10 @@ class Cluster(pulumi.ComponentResource):
         super().__init__("tandem:index:Cluster", name, None, opts)
         inside = pulumi.ResourceOptions(parent=self)
         hosts = [DockerHost(f"{name}-{host.name}", host, inside) for host in plan.hosts]
-        ray = _ray(name, plan, plan.ray, hosts, inside) if plan.ray else None
+        weights = WeightsGate(f"{name}-weights", plan, hosts, inside)
+        ray = _ray(name, plan, plan.ray, hosts, weights, inside) if plan.ray else None
         server_name = f"{name}-{plan.hosts[0].name}-server"
-        server = VllmServer(server_name, plan, hosts[0], ray, inside)
+        server = VllmServer(server_name, plan, hosts[0], weights, ray, inside)
         ready = ReadyGate(f"{name}-ready", plan, server, inside)
 
         containers = (*(ray.containers if ray else ()), server.container)
@@ -37,6 +41,7 @@ class Cluster(pulumi.ComponentResource):
         self.containers = pulumi.Output.all(
             **{spec.name: made.id for spec, made in zip(plan.containers, containers, strict=True)}
         )
+        self.weights = weights.manifest
         self.memory = ready.started.apply(lambda started: beside(plan.fit, started))
         key = plan.api_key
         self.api_key = pulumi.Output.secret(key.get_secret_value()) if key else None
@@ -48,9 +53,10 @@ def _ray(
     plan: Plan,
     ray: RayPlan,
     hosts: Sequence[DockerHost],
+    weights: WeightsGate,
     opts: pulumi.ResourceOptions,
 ) -> RayCluster:
-    head = RayHead(f"{name}-{plan.hosts[0].name}-ray-head", ray, hosts[0], opts)
+    head = RayHead(f"{name}-{plan.hosts[0].name}-ray-head", ray, hosts[0], weights, opts)
     workers = tuple(
         RayWorker(f"{name}-{declared.name}-ray-worker", declared.worker, host, head, opts)
         for declared, host in zip(plan.hosts, hosts, strict=True)

@@ -1,4 +1,4 @@
-"""A host with Docker: the provider that reaches it, the image and the model's volume on it."""
+"""A host with Docker: the provider that reaches it, the image and the model's volumes on it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ class DockerHost(pulumi.ComponentResource):
     provider: docker.Provider
     image: docker.RemoteImage
     model_volume: docker.Volume
+    hashes_volume: docker.Volume
 
     def __init__(
         self, name: str, plan: HostPlan, opts: pulumi.ResourceOptions | None = None
@@ -45,5 +46,8 @@ class DockerHost(pulumi.ComponentResource):
             driver="local",
             driver_opts={"type": "none", "o": "bind", "device": volume.device or ""},
             opts=on_host,
+        )
+        self.hashes_volume = docker.Volume(
+            f"{name}-hashes", name=plan.hashes_volume.name, opts=on_host
         )
         self.register_outputs({"image": self.image.repo_digest})

@@ -13,18 +13,24 @@ def gate(
     name: str,
     program: str,
     spec: str,
-    containers: Sequence[docker.Container],
     parent: pulumi.Resource,
+    *,
+    containers: Sequence[docker.Container] = (),
+    depends_on: Sequence[pulumi.Resource] = (),
+    sees_last_result: bool = False,
 ) -> local.Command:
-    """Declare the gate ``tandem.gates.<program>``; new containers make it run again."""
+    """Declare the gate ``tandem.gates.<program>``; new containers or a new spec run it again.
+
+    A gate that sees its last result finds it in the variable PULUMI_COMMAND_STDOUT.
+    """
     return local.Command(
         name,
         create=f"python3 -m tandem.gates.{program}",
         stdin=spec,
         triggers=[container.id for container in containers],
         logging=local.Logging.STDERR,
-        add_previous_output_in_env=False,
+        add_previous_output_in_env=sees_last_result,
         opts=pulumi.ResourceOptions(
-            parent=parent, depends_on=list(containers), delete_before_replace=True
+            parent=parent, depends_on=[*containers, *depends_on], delete_before_replace=True
         ),
     )

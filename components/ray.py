@@ -12,6 +12,7 @@ from pulumi_command import local
 from components.containers import container
 from components.docker_host import DockerHost
 from components.gate import gate
+from components.weights import WeightsGate
 from tandem.planner import ContainerSpec
 from tandem.planner.plan import RayPlan
 
@@ -26,6 +27,7 @@ class RayHead(pulumi.ComponentResource):
         name: str,
         plan: RayPlan,
         host: DockerHost,
+        weights: WeightsGate,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("tandem:index:RayHead", name, None, opts)
@@ -35,7 +37,12 @@ class RayHead(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, provider=host.provider),
         )
         self.container = container(
-            name, plan.head, host, self, depends_on=[session], trigger=plan.fingerprint
+            name,
+            plan.head,
+            host,
+            self,
+            depends_on=[session, weights.command],
+            trigger=plan.fingerprint,
         )
         self.register_outputs({"container": self.container.id})
 
@@ -80,7 +87,7 @@ class JoinGate(pulumi.ComponentResource):
     ) -> None:
         super().__init__("tandem:index:JoinGate", name, None, opts)
         containers = [head.container, *(worker.container for worker in workers)]
-        self.command = gate(name, "join", plan.join.to_json(), containers, self)
+        self.command = gate(name, "join", plan.join.to_json(), self, containers=containers)
         self.register_outputs({"report": self.command.stdout})
 
 

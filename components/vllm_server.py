@@ -13,6 +13,7 @@ from components.containers import container
 from components.docker_host import DockerHost
 from components.gate import gate
 from components.ray import RayCluster
+from components.weights import WeightsGate
 from tandem.planner.plan import Plan
 
 
@@ -26,6 +27,7 @@ class VllmServer(pulumi.ComponentResource):
         name: str,
         plan: Plan,
         host: DockerHost,
+        weights: WeightsGate,
         ray: RayCluster | None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -40,7 +42,7 @@ class VllmServer(pulumi.ComponentResource):
             plan.server,
             host,
             self,
-            depends_on=[ray.joined.command] if ray else [],
+            depends_on=[ray.joined.command if ray else weights.command],
             trigger=[worker.container.id for worker in ray.workers] if ray else None,
             **shared,
         )
@@ -62,6 +64,8 @@ class ReadyGate(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("tandem:index:ReadyGate", name, None, opts)
-        self.command = gate(name, "ready", plan.ready.to_json(), [server.container], self)
+        self.command = gate(
+            name, "ready", plan.ready.to_json(), self, containers=[server.container]
+        )
         self.started = self.command.stdout.apply(lambda text: json.loads(text).get("started", {}))
         self.register_outputs({"report": self.command.stdout})

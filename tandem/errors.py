@@ -5,6 +5,7 @@ TandemError
 ├── RefusedPlan       the declaration cannot work on these hosts; carries findings
 ├── UnreadableConfig  a config.json does not say what every model has to say
 └── GateFailed        what a gate waits for did not come true in time, or cannot any more
+    └── WeightsDiffer a host has other files of the model than the manifest
 """
 
 from __future__ import annotations
@@ -43,3 +44,7 @@ class UnreadableConfig(TandemError):
 
 class GateFailed(TandemError):
     """A gate gave up: its deadline passed, or what it waits for can no longer happen."""
+
+
+class WeightsDiffer(GateFailed):
+    """A file of the model is wrong, missing or extra on a host; one line for each."""

@@ -96,6 +96,19 @@ class SshTarget:
             said = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else ""
             return subprocess.CompletedProcess(argv, UNREACHABLE, said, silence)
 
+    def start(self, *command: str) -> subprocess.Popen[str]:
+        """Start ``command`` with pipes to its three streams and return at once.
+
+        The end of its standard input is how a command learns that nobody waits for it any more:
+        killing ``ssh`` does not end what runs on the host.
+        """
+        make_control_directory()
+        pipe = subprocess.PIPE
+        argv = self.argv(*command)
+        return subprocess.Popen(
+            argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
+        )
+
     def run_watched(
         self, *command: str, stdin: str, watch: Callable[[], object], every: float
     ) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from tandem.findings import Finding
-from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched
+from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched, WeightsFolder, WeightsSpec
 from tandem.planner import Plan, make_plan
 from tandem.planner.checks import check_facts
 from tandem.settings import Settings, load_settings
@@ -137,6 +137,21 @@ def watched(number: int, part: str = "ray-worker") -> Watched:
     """Return a container of host ``number``."""
     name = f"host-{number}"
     return Watched(name, SshTarget(f"ops@{name}"), f"tandem-test-{name}-{part}")
+
+
+def weights_spec(hosts: int = 2, revision: str | None = None) -> WeightsSpec:
+    """Return what a weights gate over so many hosts compares."""
+    folders = tuple(
+        WeightsFolder(
+            host=f"host-{n}",
+            target=SshTarget(f"ops@host-{n}"),
+            volume=f"model-{n}",
+            device="/srv/model",
+            hashes=f"hashes-{n}",
+        )
+        for n in range(1, hosts + 1)
+    )
+    return WeightsSpec(folders, "vllm:1", "org/model", revision, "stacks/manifests/model.json")
 
 
 def join_spec(hosts: int = 2, timeout_seconds: int = 10) -> JoinSpec:

@@ -6,13 +6,13 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tandem.cli import drift, plan, schema, survey
+from tandem.cli import drift, plan, schema, survey, weights
 from tandem.errors import InvalidStack
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = (plan, survey, drift, schema)
+COMMANDS = (plan, survey, weights, drift, schema)
 """Each module has NAME, its docstring as help, ``add_arguments`` and ``run``."""
 
 OK, INVALID, REFUSED = 0, 2, 3

@@ -20,8 +20,50 @@ class Watched:
     @classmethod
     def of(cls, data: dict[str, Any]) -> Watched:
         """Make one from JSON data."""
-        target = SshTarget(data["target"]["destination"], tuple(data["target"]["options"]))
-        return cls(data["host"], target, data["container"])
+        return cls(data["host"], _target(data), data["container"])
+
+
+@dataclass(frozen=True)
+class WeightsFolder:
+    """The model's files on one host: the volume that is bound to them."""
+
+    host: str
+    target: SshTarget
+    volume: str
+    device: str
+    """The host's folder; another one has to be verified anew."""
+    hashes: str
+    """Volume that keeps what was hashed, so that it is not read again."""
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> WeightsFolder:
+        """Make one from JSON data."""
+        return cls(**{**data, "target": _target(data)})
+
+
+@dataclass(frozen=True)
+class WeightsSpec:
+    """What the weights gate compares: every host's files with the manifest."""
+
+    folders: tuple[WeightsFolder, ...]
+    """The first one is what a manifest is made from where there is none."""
+    image: str
+    """Its ``python3`` hashes the files."""
+    model: str
+    revision: str | None
+    """Commit that the files are declared to be of."""
+    manifest: str
+    """A file of JSON, relative to the project's folder."""
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, the same text for the same spec."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> WeightsSpec:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        return cls(**{**data, "folders": tuple(WeightsFolder.of(one) for one in data["folders"])})
 
 
 @dataclass(frozen=True)
@@ -95,3 +137,7 @@ class ReadySpec:
         data["others"] = tuple(Watched.of(other) for other in data["others"])
         data["record"] = Record(**data["record"]) if data["record"] else None
         return cls(**data)
+
+
+def _target(data: dict[str, Any]) -> SshTarget:
+    return SshTarget(data["target"]["destination"], tuple(data["target"]["options"]))

@@ -41,6 +41,10 @@ class Containers:
         name = f"tandem-{self._stack}-{host.name}-model"
         return VolumeSpec(name=name, device=self._settings.model.source.path)
 
+    def hashes_volume(self, host: HostSettings) -> VolumeSpec:
+        """Return the volume that keeps the hashes of the weights on ``host``."""
+        return VolumeSpec(name=f"tandem-{self._stack}-{host.name}-hashes")
+
     def session_volume(self) -> VolumeSpec:
         """Return the volume at /tmp of head and server: Ray's session and vLLM's sockets."""
         return VolumeSpec(name=f"tandem-{self._stack}-{self._settings.head.name}-session")
@@ -154,10 +158,13 @@ class Containers:
         return container_name(self._stack, host.name, part)
 
     def _labels(self, role: str, *ports: int) -> dict[str, str]:
+        revision = self._settings.model.revision
         return {
             "dev.tandem.stack": self._stack,
             "dev.tandem.role": role,
             "dev.tandem.ports": ",".join(str(port) for port in ports),
+            # Weights that are loaded stay: other files need other containers.
+            **({"dev.tandem.revision": revision} if revision else {}),
         }
 
     def _model_mount(self, host: HostSettings) -> Mount:

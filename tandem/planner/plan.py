@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
-from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched
+from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched, WeightsSpec
 from tandem.planner.arguments import expects_reasoning, listen_address
 from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
@@ -16,6 +16,7 @@ from tandem.planner.containers import KEY_FILE, Containers
 from tandem.planner.memory.result import Fit
 from tandem.planner.memory.starts import record
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
+from tandem.planner.verification import weights_spec
 from tandem.ssh import SshTarget
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class HostPlan(SpecModel):
     image: str
     """``repository@sha256:…``."""
     model_volume: VolumeSpec
+    hashes_volume: VolumeSpec
+    """What was hashed of the model's files, so that it is not read again."""
     worker: ContainerSpec | None
 
 
@@ -55,6 +58,8 @@ class Plan(SpecModel):
     """How the memory is shared out; None when the model's config.json is not known."""
     hosts: tuple[HostPlan, ...]
     """The first one is the head."""
+    weights: WeightsSpec
+    """What has to hold before any container starts."""
     ray: RayPlan | None
     """None when there is a single host."""
     server: ContainerSpec
@@ -98,6 +103,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
         ranks=assessment.ranks,
         fit=assessment.fit,
         hosts=hosts,
+        weights=weights_spec(settings, containers, image),
         ray=ray,
         server=server,
         ready=_ready(settings, hosts, ray, server, record(assessment.start, assessment.fit)),
@@ -115,6 +121,7 @@ def _host(settings: Settings, containers: Containers, host: HostSettings, image:
         address=str(host.address),
         image=image,
         model_volume=containers.model_volume(host),
+        hashes_volume=containers.hashes_volume(host),
         worker=None if host == settings.head else containers.worker(host),
     )
 

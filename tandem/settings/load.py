@@ -23,6 +23,9 @@ NAMESPACE = "tandem:"
 STACKS = Path("stacks")
 """Where stack files are (``stackConfigDir`` of Pulumi.yaml)."""
 
+MANIFESTS = STACKS / "manifests"
+"""The files of models, with which every host's files are compared."""
+
 STARTS = STACKS / "starts.json"
 """What starts logged of their memory, which later plans take for what they would assume."""
 
@@ -40,6 +43,7 @@ _FORMS: dict[str | int, str] = {
     "path": "write an absolute path without colon and comma",
     "interface": "write the name that `ip address` shows, e.g. enp1s0f0np0",
     "vllm": 'write a version in quotes, e.g. "0.19.1"',
+    "revision": "write the commit, 40 hex digits, and no branch or tag: they move",
     "reference": "write registry/repository:tag@sha256:…",
 }
 """What a key with a pattern wants, in words."""

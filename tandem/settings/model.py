@@ -24,6 +24,9 @@ class ModelSettings(SettingsModel):
     """The model's name at its publisher, e.g. ``Qwen/Qwen3.5-122B-A10B-FP8``."""
     source: ModelSource
     """Where the weights are."""
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")] | None = None
+    """Commit of the files at their publisher, 40 hex digits. With another one the files are
+    compared with another manifest, and all containers are replaced."""
     served_name: Annotated[str, Field(min_length=1)] | None = None
     """The name that clients use; the model's id when absent."""
     config: Annotated[str, Field(min_length=1)] | None = None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +39,25 @@ class FakeDocker:
     log: str = ""
     """What the server logged of its memory."""
     looks: Counter[str] = field(default_factory=Counter)
+    volumes: dict[str, Path] = field(default_factory=dict)
+    """Folder of each volume that is there."""
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, target: SshTarget, *command: str) -> subprocess.Popen[str]:
+        """Stand in for ``SshTarget.start``: the program runs here, on the volumes' folders."""
+        assert command[:2] == ("sh", "-c")
+        words = shlex.split(command[2])
+        program, *places = words[-3:]
+        volumes = [word.removeprefix("--volume=") for word in words if word.startswith("--volume=")]
+        folders = {place.split(":")[1]: self.volumes.get(place.split(":")[0]) for place in volumes}
+        argv = [sys.executable, "-c", program, *(str(folders[place]) for place in places)]
+        if not self.reach(target.destination, 1):
+            argv = ["sh", "-c", f"echo Connection timed out >&2; exit {UNREACHABLE}"]
+        elif None in folders.values():
+            argv = ["sh", "-c", "echo Error: no such volume >&2; exit 1"]
+        pipe = subprocess.PIPE
+        self.started.append(subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True))
+        return self.started[-1]
 
     def run(
         self, target: SshTarget, *command: str, stdin: str = "", timeout: float | None = None
@@ -88,7 +110,11 @@ def docker(monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
     ) -> subprocess.CompletedProcess[str]:
         return fake.run(target, *command, stdin=stdin, timeout=every)
 
+    def start(target: SshTarget, *command: str) -> subprocess.Popen[str]:
+        return fake.start(target, *command)
+
     monkeypatch.setattr(SshTarget, "run", run)
+    monkeypatch.setattr(SshTarget, "start", start)
     monkeypatch.setattr(SshTarget, "run_watched", run_watched)
     monkeypatch.setattr(join, "POLL_SECONDS", 0)
     monkeypatch.setattr(ready, "POLL_SECONDS", 0)

@@ -8,8 +8,8 @@ import pytest
 
 from tandem.errors import GateFailed
 from tandem.gates.run import run_gate
-from tandem.gates.spec import JoinSpec, ReadySpec
-from tests.builders import join_spec, ready_spec
+from tandem.gates.spec import JoinSpec, ReadySpec, WeightsSpec
+from tests.builders import join_spec, ready_spec, weights_spec
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +22,7 @@ def keep_signals() -> Iterator[None]:
 def test_a_spec_is_the_same_after_its_way_through_standard_input() -> None:
     assert JoinSpec.from_json(join_spec(3).to_json()) == join_spec(3)
     assert ReadySpec.from_json(ready_spec().to_json()) == ready_spec()
+    assert WeightsSpec.from_json(weights_spec().to_json()) == weights_spec()
 
 
 def test_the_result_is_json_on_standard_output(

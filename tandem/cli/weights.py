@@ -1,0 +1,66 @@
+"""Compare the model's files on every host with the manifest now; nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tandem.cli.stack_file import read_stack_file
+from tandem.errors import GateFailed, WeightsDiffer
+from tandem.gates.weights import verify
+from tandem.planner.containers import Containers
+from tandem.planner.verification import weights_spec
+from tandem.survey import survey
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tandem.cli.stack_file import StackFile
+    from tandem.gates.spec import WeightsSpec
+
+NAME = "weights"
+
+DIFFERENT, BROKEN = 7, 1
+"""Exit statuses: files differ, as Pulumi's drift; the comparison could not be made."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's words."""
+    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
+    parser.add_argument("--json", action="store_true", help="print what the manifest is as JSON")
+    parser.add_argument(
+        "--anew",
+        action="store_true",
+        help="read every file, also what has not changed since it was hashed: finds decayed disks",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compare; return 0 when every host has the files, 7 when not, 1 when it can't be told."""
+    spec = _spec(read_stack_file(arguments.stack))
+    try:
+        if not Path(spec.manifest).exists():
+            raise GateFailed(f"there is no {spec.manifest}: `pulumi up` makes it, once")
+        result = verify(spec, anew=arguments.anew)
+    except GateFailed as failed:
+        print(failed, file=sys.stderr)
+        return DIFFERENT if isinstance(failed, WeightsDiffer) else BROKEN
+    print(json.dumps(result, indent=2) if arguments.json else _same(spec))
+    return 0
+
+
+def _same(spec: WeightsSpec) -> str:
+    hosts = ", ".join(folder.host for folder in spec.folders)
+    return f"{hosts}: the files are those of {spec.manifest}"
+
+
+def _spec(stack: StackFile) -> WeightsSpec:
+    settings = stack.settings
+    image = settings.image.reference
+    if settings.image.digest is None:
+        # The hosts have it by digest, as the last `pulumi up` found it.
+        seen = survey(settings, stack.name, stack.folder).image.digest
+        image = f"{settings.image.repository}@{seen}" if seen else image
+    return weights_spec(settings, Containers(settings, stack.name, {}), image)

@@ -1,0 +1,156 @@
+"""The weights gate: every host has exactly the files of the model's manifest.
+
+Where there is no manifest it is made from the first host's files, once (tandem/gates/manifest.py).
+All hosts work at once. The gate runs when the stack file names another folder, image, host or
+revision; `python -m tandem weights` compares at any other time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tandem.errors import GateFailed, WeightsDiffer
+from tandem.gates.containers import say
+from tandem.gates.hashing import hash_everywhere
+from tandem.gates.manifest import SHORT, Manifest, read_manifest, write_manifest
+from tandem.gates.run import run_gate
+from tandem.gates.spec import WeightsSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tandem.gates.hashing import Found
+
+MOST_FILES = 8
+"""How many files of a host are named."""
+_GIB = 1024**3
+
+
+def verify(spec: WeightsSpec, before: str = "", *, anew: bool = False) -> dict[str, object]:
+    """Compare the files of all hosts with the manifest; return what it is in short.
+
+    ``before`` is the result of an earlier run, as JSON. It is the second witness where the manifest
+    was not committed: what is made anew has to be the same. ``anew`` reads what has not changed
+    since it was hashed last, too. Raises GateFailed with a line for each file that differs, and
+    when a host does not answer.
+    """
+    path = Path(spec.manifest)
+    known = read_manifest(path, spec.model, spec.revision)
+    found = hash_everywhere(spec.folders, spec.image, known.sizes if known else None, anew=anew)
+    manifest = known or _made(spec, found[0], before)
+    lines = [line for one in found for line in _shortened(one, differences(manifest, one, found))]
+    if lines:
+        whose = spec.manifest if known else f"{found[0].host}, the first one"
+        header = f"not every host has the files of {whose}:"
+        raise WeightsDiffer("\n".join([header, *lines, _way(spec, is_known=known is not None)]))
+    if known is None:
+        write_manifest(path, manifest)
+        say(f"{path} is made from the files of {found[0].host}: commit it")
+    size = sum(manifest.sizes.values()) / _GIB
+    read = sum(one.read for one in found) / _GIB
+    say(
+        f"{len(manifest.files)} files, {size:.2f} GiB, are as they have to be on "
+        f"{', '.join(one.host for one in found)}; {read:.2f} GiB were hashed now"
+    )
+    return {**manifest.summary, "manifest": spec.manifest}
+
+
+def differences(manifest: Manifest, found: Found, everywhere: Sequence[Found]) -> list[str]:
+    """Return a line for each file of one host that is not as the manifest has it."""
+    lines = []
+    for name, problem in found.problems.items():
+        lines.append(f"{name} can't be read: {problem}; {_replace(manifest, name, everywhere)}")
+    for name, entry in manifest.files.items():
+        again = _replace(manifest, name, everywhere)
+        size, digest = found.sizes.get(name), found.hashes.get(name)
+        if name in found.problems:
+            continue
+        if size is None:
+            lines.append(f"{name} is missing ({entry.size} bytes, {entry.sha256[:SHORT]}); {again}")
+        elif size != entry.size:
+            lines.append(f"{name} has {size} bytes, not {entry.size}; {again}")
+        elif digest is not None and digest != entry.sha256:
+            ours, theirs = digest[:SHORT], entry.sha256[:SHORT]
+            lines.append(f"{name} has SHA-256 {ours}, not {theirs}; {again}")
+    for name in sorted(found.sizes.keys() - manifest.files.keys()):
+        size = found.sizes[name]
+        lines.append(f"{name} ({size} bytes) is extra; move it out of the folder")
+    return lines
+
+
+def _replace(manifest: Manifest, name: str, everywhere: Sequence[Found]) -> str:
+    entry = manifest.files.get(name)
+    others = (one.host for one in everywhere if entry and one.files.get(name) == entry)
+    return f"copy it from {next(others, 'where it came from')}"
+
+
+def _shortened(found: Found, lines: Sequence[str]) -> list[str]:
+    shown = [f"{found.host}: {line}" for line in lines[:MOST_FILES]]
+    more = len(lines) - MOST_FILES
+    return [*shown, f"{found.host}: and {more} more files"] if more > 0 else shown
+
+
+def _way(spec: WeightsSpec, *, is_known: bool) -> str:
+    if not is_known:
+        return f"if {spec.folders[0].host} has the wrong ones: replace them there"
+    return (
+        f"if the files are meant to be others: declare their commit as model.revision, or remove "
+        f"{spec.manifest}, which is then made from {spec.folders[0].host}"
+    )
+
+
+def _made(spec: WeightsSpec, found: Found, before: str) -> Manifest:
+    """Return a manifest of the first host's files.
+
+    Raises GateFailed when they are not what was downloaded, or what an earlier run has seen.
+    """
+    lines = [f"{name} can't be read: {words}" for name, words in found.problems.items()]
+    lines += _not_as_downloaded(spec.revision, found)
+    if not found.sizes:
+        lines.append("the folder has no files")
+    if lines:
+        raise GateFailed("\n".join(_shortened(found, lines)))
+    manifest = Manifest(spec.model, spec.revision, found.files)
+    earlier = json.loads(before) if before else {}
+    of_same = earlier.get("manifest") == spec.manifest
+    if of_same and earlier["sha256"] != manifest.digest:
+        raise GateFailed(
+            f"{spec.manifest} is not here, and the files of {found.host} "
+            f"({manifest.digest[:SHORT]} over all) are not those of the last run "
+            f"({earlier['sha256'][:SHORT]}); restore it from whoever ran `pulumi up` last"
+        )
+    return manifest
+
+
+def _not_as_downloaded(revision: str | None, found: Found) -> list[str]:
+    """Return a line for each file that is not what huggingface_hub noted when it came."""
+    lines = []
+    for name, (commit, etag) in found.downloads.items():
+        digest = found.hashes.get(name)
+        if digest is None:
+            continue
+        if revision is not None and commit != revision:
+            lines.append(
+                f"{name} was downloaded at commit {commit[:SHORT]}, not {revision[:SHORT]}; "
+                "correct model.revision or download it again"
+            )
+        # A small file's ETag is Git's hash, of 40 digits.
+        elif len(etag) == 64 and etag != digest:
+            lines.append(
+                f"{name} has SHA-256 {digest[:SHORT]}, and the Hub said {etag[:SHORT]}; "
+                "download it again"
+            )
+    return lines
+
+
+def main(text: str) -> dict[str, object]:
+    """Run the gate as Pulumi does: the result of the last run is in the environment."""
+    return verify(WeightsSpec.from_json(text), os.environ.get("PULUMI_COMMAND_STDOUT", ""))
+
+
+if __name__ == "__main__":
+    sys.exit(run_gate(main))
