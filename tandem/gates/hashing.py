@@ -36,7 +36,7 @@ class Found:
     hashes: Mapping[str, str]
     """Empty where nothing was hashed, since names or sizes are wrong already."""
     problems: Mapping[str, str]
-    """In words, why a file could not be read."""
+    """In words, why a file can't be used."""
     downloads: Mapping[str, Sequence[str]]
     """Commit and ETag that huggingface_hub noted for a file."""
     read: int

@@ -63,7 +63,7 @@ def differences(manifest: Manifest, found: Found, everywhere: Sequence[Found]) -
     """Return a line for each file of one host that is not as the manifest has it."""
     lines = []
     for name, problem in found.problems.items():
-        lines.append(f"{name} can't be read: {problem}; {_replace(manifest, name, everywhere)}")
+        lines.append(f"{name} can't be used: {problem}; {_replace(manifest, name, everywhere)}")
     for name, entry in manifest.files.items():
         again = _replace(manifest, name, everywhere)
         size, digest = found.sizes.get(name), found.hashes.get(name)
@@ -108,7 +108,7 @@ def _made(spec: WeightsSpec, found: Found, before: str) -> Manifest:
 
     Raises GateFailed when they are not what was downloaded, or what an earlier run has seen.
     """
-    lines = [f"{name} can't be read: {words}" for name, words in found.problems.items()]
+    lines = [f"{name} can't be used: {words}" for name, words in found.problems.items()]
     lines += _not_as_downloaded(spec.revision, found)
     if not found.sizes:
         lines.append("the folder has no files")
