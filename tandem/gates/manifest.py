@@ -70,16 +70,9 @@ def read_manifest(path: Path, model: str, revision: str | None) -> Manifest | No
 
     Raises GateFailed when the file can't be read, or is of another model or revision.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        files = {name: FileEntry(**entry) for name, entry in data["files"].items()}
-        found = Manifest(data["model"], data["revision"], files)
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (ValueError, LookupError, TypeError, AttributeError) as problem:
-        raise GateFailed(
-            f"{path} is no manifest: {problem}; restore it, or remove it to have it made again"
-        ) from None
+    found = _read(path)
     for word, one, other in (("model", found.model, model), ("revision", found.revision, revision)):
         if one != other:
             raise GateFailed(
@@ -87,6 +80,26 @@ def read_manifest(path: Path, model: str, revision: str | None) -> Manifest | No
                 f"correct model.{'id' if word == 'model' else word}, or remove the file"
             )
     return found
+
+
+def manifests_of(folder: Path, model: str) -> list[tuple[Path, Manifest]]:
+    """Return all manifests of a model, of whatever revision.
+
+    Raises GateFailed when a file can't be read.
+    """
+    manifests = [(path, _read(path)) for path in sorted(folder.glob("*.json"))]
+    return [(path, manifest) for path, manifest in manifests if manifest.model == model]
+
+
+def _read(path: Path) -> Manifest:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        files = {name: FileEntry(**entry) for name, entry in data["files"].items()}
+        return Manifest(data["model"], data["revision"], files)
+    except (ValueError, LookupError, TypeError, AttributeError) as problem:
+        raise GateFailed(
+            f"{path} is no manifest: {problem}; restore it, or remove it to have it made again"
+        ) from None
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:

@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.containers import say
 from tandem.gates.hashing import hash_everywhere
-from tandem.gates.manifest import SHORT, Manifest, read_manifest, write_manifest
+from tandem.gates.manifest import (
+    SHORT,
+    Manifest,
+    manifests_of,
+    read_manifest,
+    write_manifest,
+)
 from tandem.gates.run import run_gate
 from tandem.gates.spec import WeightsSpec
 
@@ -106,7 +112,8 @@ def _way(spec: WeightsSpec, *, is_known: bool) -> str:
 def _made(spec: WeightsSpec, found: Found, before: str) -> Manifest:
     """Return a manifest of the first host's files.
 
-    Raises GateFailed when they are not what was downloaded, or what an earlier run has seen.
+    Raises GateFailed when they are not what was downloaded, are those of another revision, or not
+    those that an earlier run has seen.
     """
     lines = [f"{name} can't be used: {words}" for name, words in found.problems.items()]
     lines += _not_as_downloaded(spec.revision, found)
@@ -115,6 +122,13 @@ def _made(spec: WeightsSpec, found: Found, before: str) -> Manifest:
     if lines:
         raise GateFailed("\n".join(_shortened(found, lines)))
     manifest = Manifest(spec.model, spec.revision, found.files)
+    for path, other in manifests_of(Path(spec.manifest).parent, spec.model):
+        is_other = None not in (other.revision, spec.revision) and other.revision != spec.revision
+        if is_other and other.digest == manifest.digest:
+            raise GateFailed(
+                f"{found.host} has the files of revision {other.revision} ({path}), and the stack "
+                f"file declares {spec.revision}; put those files into the folder on every host"
+            )
     earlier = json.loads(before) if before else {}
     of_same = earlier.get("manifest") == spec.manifest
     if of_same and earlier["sha256"] != manifest.digest:

@@ -7,6 +7,7 @@ import json
 import shutil
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,6 +150,21 @@ def test_files_of_another_revision_are_told(folders: list[Path]) -> None:
     verify(weights_spec(revision=REVISION))
     (line,) = told(revision="2" * 40)
     assert line.startswith(f"stacks/manifests/model.json is of revision {REVISION}, and the stack")
+
+
+def test_files_of_the_revision_before_make_no_manifest_of_the_next(folders: list[Path]) -> None:
+    verify(weights_spec(revision=REVISION))
+    later = replace(weights_spec(revision="2" * 40), manifest="stacks/manifests/later.json")
+    with pytest.raises(GateFailed) as failed:
+        verify(later)
+    assert str(failed.value) == (
+        f"host-1 has the files of revision {REVISION} (stacks/manifests/model.json), and the stack "
+        f"file declares {'2' * 40}; put those files into the folder on every host"
+    )
+    for folder in folders:
+        (folder / "config.json").write_text('{"new": 1}')
+    verify(later)
+    assert Path(later.manifest).exists()
 
 
 def test_a_file_that_cannot_be_read_is_told(folders: list[Path], known: bytes) -> None:
