@@ -33,19 +33,23 @@ if TYPE_CHECKING:
 
 MOST_FILES = 8
 """How many files of a host are named."""
+RECORD = "`python -m tandem weights STACKFILE --record` makes the manifest"
 _GIB = 1024**3
 
 
-def verify(spec: WeightsSpec, before: str = "", *, anew: bool = False) -> dict[str, object]:
+def verify(
+    spec: WeightsSpec, before: str = "", *, anew: bool = False, record: bool = False
+) -> dict[str, object]:
     """Compare the files of all hosts with the manifest; return what it is in short.
 
     ``before`` is the result of an earlier run, as JSON. It is the second witness where the manifest
     was not committed: what is made anew has to be the same. ``anew`` reads what has not changed
-    since it was hashed last, too. Raises GateFailed with a line for each file that differs, and
-    when a host does not answer.
+    since it was hashed last, too; ``record`` makes the manifest from the first host's files
+    although there is one. Raises WeightsDiffer with a line for each file that differs, and
+    GateFailed when a host does not answer.
     """
     path = Path(spec.manifest)
-    known = read_manifest(path, spec.model, spec.revision)
+    known = None if record else read_manifest(path, spec.model, spec.revision)
     found = hash_everywhere(spec.folders, spec.image, known.sizes if known else None, anew=anew)
     manifest = known or _made(spec, found[0], before)
     lines = [line for one in found for line in _shortened(one, differences(manifest, one, found))]
@@ -104,8 +108,8 @@ def _way(spec: WeightsSpec, *, is_known: bool) -> str:
     if not is_known:
         return f"if {spec.folders[0].host} has the wrong ones: replace them there"
     return (
-        f"if the files are meant to be others: declare their commit as model.revision, or remove "
-        f"{spec.manifest}, which is then made from {spec.folders[0].host}"
+        "if the files are meant to be others: declare their commit as model.revision, or "
+        f"{RECORD} from those of {spec.folders[0].host}"
     )
 
 
@@ -135,7 +139,8 @@ def _made(spec: WeightsSpec, found: Found, before: str) -> Manifest:
         raise GateFailed(
             f"{spec.manifest} is not here, and the files of {found.host} "
             f"({manifest.digest[:SHORT]} over all) are not those of the last run "
-            f"({earlier['sha256'][:SHORT]}); restore it from whoever ran `pulumi up` last"
+            f"({earlier['sha256'][:SHORT]}); restore it from whoever ran `pulumi up` last, or "
+            f"{RECORD} anew"
         )
     return manifest
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tandem.errors import GateFailed
+from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.hashing import hash_command
 from tandem.gates.weights import verify
 from tests.builders import safetensors, weights_spec
@@ -86,6 +86,18 @@ def test_without_a_manifest_it_is_made_from_the_first_host_once(
     assert MANIFEST.stat().st_mtime_ns == written.st_mtime_ns
 
 
+def test_a_manifest_is_made_anew_when_all_hosts_have_other_files(
+    folders: list[Path], known: bytes
+) -> None:
+    (folders[0] / SHARD).write_bytes(FLIPPED)
+    with pytest.raises(WeightsDiffer):
+        verify(weights_spec(), record=True)
+    assert MANIFEST.read_bytes() == known
+    (folders[1] / SHARD).write_bytes(FLIPPED)
+    assert verify(weights_spec(), record=True) == verify(weights_spec())
+    assert MANIFEST.read_bytes() != known
+
+
 def test_where_hosts_differ_no_manifest_is_made(folders: list[Path]) -> None:
     (folders[1] / SHARD).write_bytes(FLIPPED)
     header, line, way = told()
@@ -102,7 +114,7 @@ def test_a_truncated_shard_is_told_with_both_sizes(folders: list[Path], known: b
     assert (
         line == f"host-2: {SHARD} has {len(WHOLE) - 1} bytes, not {len(WHOLE)}; copy it from host-1"
     )
-    assert "model.revision" in way and "remove stacks/manifests/model.json" in way
+    assert "model.revision" in way and "--record" in way
     assert MANIFEST.read_bytes() == known
 
 
