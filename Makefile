@@ -49,6 +49,7 @@ tools:
 bench:
 	python3 -m lab up --hosts 2
 	$(PYTHON) -m tests.bench.up
+	$(PYTHON) -m tests.bench.weights
 
 lab-up:
 	python3 -m lab up --hosts 2
