@@ -49,6 +49,7 @@ tools:
 bench:
 	python3 -m lab up --hosts 2
 	$(PYTHON) -m tests.bench.up
+	$(PYTHON) -m tests.bench.weights
 
 bench-plan: setup .venv-bench/.ready
 	$(PYTHON) -m tests.bench.plan

@@ -6,6 +6,7 @@ same thing would be a difference at every ``up``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
@@ -15,8 +16,14 @@ from tandem.planner import ContainerSpec
 from tandem.units import MIB
 
 
-def container_arguments(spec: ContainerSpec) -> dict[str, Any]:
-    """Return the keyword arguments of ``docker.Container`` that follow from the spec alone."""
+def container_arguments(
+    spec: ContainerSpec, volumes: Mapping[str, pulumi.Output[str]]
+) -> dict[str, Any]:
+    """Return the keyword arguments of ``docker.Container`` that follow from the spec.
+
+    ``volumes`` are names that resources give, by the name itself: where such a volume is replaced,
+    the engine has to know that the container is in its way.
+    """
     return {
         "name": spec.name,
         "entrypoints": list(spec.entrypoint) if spec.entrypoint is not None else None,
@@ -24,7 +31,10 @@ def container_arguments(spec: ContainerSpec) -> dict[str, Any]:
         "envs": [f"{name}={value}" for name, value in sorted(spec.env.items())],
         "mounts": [
             docker.ContainerMountArgs(
-                type="volume", source=mount.volume, target=mount.target, read_only=mount.read_only
+                type="volume",
+                source=volumes.get(mount.volume, mount.volume),
+                target=mount.target,
+                read_only=mount.read_only,
             )
             for mount in spec.mounts
         ],

@@ -49,7 +49,7 @@ def container(
     return docker.Container(
         name,
         image=host.image.repo_digest,
-        **container_arguments(spec),
+        **container_arguments(spec, host.volumes),
         **extra,
         opts=replacement_options(
             parent, host.provider, (host.image, host.model_volume, *depends_on), trigger

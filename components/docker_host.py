@@ -15,6 +15,8 @@ class DockerHost(pulumi.ComponentResource):
     image: docker.RemoteImage
     model_volume: docker.Volume
     hashes_volume: docker.Volume
+    volumes: dict[str, pulumi.Output[str]]
+    """What containers mount, by name."""
 
     def __init__(
         self, name: str, plan: HostPlan, opts: pulumi.ResourceOptions | None = None
@@ -50,4 +52,5 @@ class DockerHost(pulumi.ComponentResource):
         self.hashes_volume = docker.Volume(
             f"{name}-hashes", name=plan.hashes_volume.name, opts=on_host
         )
+        self.volumes = {volume.name: self.model_volume.name}
         self.register_outputs({"image": self.image.repo_digest})

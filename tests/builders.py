@@ -139,6 +139,13 @@ def watched(number: int, part: str = "ray-worker") -> Watched:
     return Watched(name, SshTarget(f"ops@{name}"), f"tandem-test-{name}-{part}")
 
 
+def safetensors(data: bytes) -> bytes:
+    """Return a file of safetensors that holds one tensor."""
+    tensor = {"dtype": "U8", "shape": [len(data)], "data_offsets": [0, len(data)]}
+    header = json.dumps({"__metadata__": {"format": "pt"}, "tensor": tensor}).encode()
+    return len(header).to_bytes(8, "little") + header + data
+
+
 def weights_spec(hosts: int = 2, revision: str | None = None) -> WeightsSpec:
     """Return what a weights gate over so many hosts compares."""
     folders = tuple(

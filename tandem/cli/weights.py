@@ -1,4 +1,4 @@
-"""Compare the model's files on every host with the manifest now; nothing is changed."""
+"""Compare the model's files on every host with the manifest now; the hosts stay as they are."""
 
 from __future__ import annotations
 
@@ -35,15 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="read every file, also what has not changed since it was hashed: finds decayed disks",
     )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="make the manifest from the first host's files, in the place of one that is there",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare; return 0 when every host has the files, 7 when not, 1 when it can't be told."""
     spec = _spec(read_stack_file(arguments.stack))
     try:
-        if not Path(spec.manifest).exists():
+        if not arguments.record and not Path(spec.manifest).exists():
             raise GateFailed(f"there is no {spec.manifest}: `pulumi up` makes it, once")
-        result = verify(spec, anew=arguments.anew)
+        result = verify(spec, anew=arguments.anew, record=arguments.record)
     except GateFailed as failed:
         print(failed, file=sys.stderr)
         return DIFFERENT if isinstance(failed, WeightsDiffer) else BROKEN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
     from tandem.gates.spec import WeightsFolder
 
+POLL_SECONDS = 1
+SILENCE_SECONDS = 300
+"""How long a host may say nothing: the program tells its progress every ten seconds."""
 FOLDER, CACHE = "/model", "/hashes"
 """Where a container has the two volumes."""
 
@@ -36,7 +40,7 @@ class Found:
     hashes: Mapping[str, str]
     """Empty where nothing was hashed, since names or sizes are wrong already."""
     problems: Mapping[str, str]
-    """In words, why a file could not be read."""
+    """In words, why a file can't be used."""
     downloads: Mapping[str, Sequence[str]]
     """Commit and ETag that huggingface_hub noted for a file."""
     read: int
@@ -96,6 +100,7 @@ class _Look:
         self._process = folder.target.start("sh", "-c", hash_command(folder, image))
         self._last = deque[str](maxlen=1)
         self._answer = ""
+        self._heard = time.monotonic()
         # Threads: a pipe that nobody reads while another is read would stop the program.
         self._threads = [Thread(target=self._tell), Thread(target=self._listen)]
         for thread in self._threads:
@@ -103,17 +108,28 @@ class _Look:
         _send(self._process, question)
 
     def wait(self) -> None:
-        """Return when the host has answered."""
+        """Return when the host has answered.
+
+        Raises GateFailed when it says nothing for too long: Docker may hang.
+        """
         for thread in self._threads:
-            thread.join()
-        # It may have ended without a look at its input; leaving closes the pipes and waits.
-        with suppress(BrokenPipeError), self._process:
-            pass
+            while thread.is_alive():
+                thread.join(POLL_SECONDS)
+                if time.monotonic() - self._heard > SILENCE_SECONDS:
+                    raise GateFailed(f"{self._host} has said nothing for {SILENCE_SECONDS} s")
+        self._close()
 
     def kill(self) -> None:
         """End the work on the host, too: its standard input ends."""
         self._process.kill()
-        self.wait()
+        for thread in self._threads:
+            thread.join()
+        self._close()
+
+    def _close(self) -> None:
+        # It may have ended without a look at its input; leaving closes the pipes and waits.
+        with suppress(BrokenPipeError), self._process:
+            pass
 
     @property
     def failure(self) -> str:
@@ -130,6 +146,7 @@ class _Look:
 
     def _tell(self) -> None:
         for line in self._process.stderr or ():
+            self._heard = time.monotonic()
             self._last.append(line.strip())
             say(f"{self._host}: {line.rstrip()}")
 

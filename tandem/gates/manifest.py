@@ -3,8 +3,10 @@
 It is a file of the project and not an output in Pulumi's state, since the state is lost with
 `pulumi destroy`, and a review shows a change of a file. Its content is no input of the gate, so
 that the first `up`, which writes it, leaves nothing to do for the second one. It is written once,
-when there is none: files that differ from it later are an error, whoever looks, until somebody
-removes it. Commit it, and every operator compares with the same files.
+when there is none: files that differ from it later are an error, whoever looks, until somebody has
+it made anew on purpose (`python -m tandem weights --record`). Commit it, and every operator
+compares with the same files; the gate's output in the state, which all of them see, is the second
+witness where it was not committed.
 """
 
 from __future__ import annotations
@@ -70,23 +72,34 @@ def read_manifest(path: Path, model: str, revision: str | None) -> Manifest | No
 
     Raises GateFailed when the file can't be read, or is of another model or revision.
     """
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        files = {name: FileEntry(**entry) for name, entry in data["files"].items()}
-        found = Manifest(data["model"], data["revision"], files)
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (ValueError, LookupError, TypeError, AttributeError) as problem:
-        raise GateFailed(
-            f"{path} is no manifest: {problem}; restore it, or remove it to have it made again"
-        ) from None
+    found = _read(path)
     for word, one, other in (("model", found.model, model), ("revision", found.revision, revision)):
         if one != other:
             raise GateFailed(
                 f"{path} is of {word} {one}, and the stack file declares {other}; "
-                f"correct model.{'id' if word == 'model' else word}, or remove the file"
+                f"correct model.{'id' if word == 'model' else word}, or restore the file"
             )
     return found
+
+
+def manifests_of(folder: Path, model: str) -> list[tuple[Path, Manifest]]:
+    """Return all manifests of a model, of whatever revision.
+
+    Raises GateFailed when a file can't be read.
+    """
+    manifests = [(path, _read(path)) for path in sorted(folder.glob("*.json"))]
+    return [(path, manifest) for path, manifest in manifests if manifest.model == model]
+
+
+def _read(path: Path) -> Manifest:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        files = {name: FileEntry(**entry) for name, entry in data["files"].items()}
+        return Manifest(data["model"], data["revision"], files)
+    except (ValueError, LookupError, TypeError, AttributeError) as problem:
+        raise GateFailed(f"{path} is no manifest: {problem}; restore it") from None
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:

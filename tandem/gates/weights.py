@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING
 from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.containers import say
 from tandem.gates.hashing import hash_everywhere
-from tandem.gates.manifest import SHORT, Manifest, read_manifest, write_manifest
+from tandem.gates.manifest import (
+    SHORT,
+    Manifest,
+    manifests_of,
+    read_manifest,
+    write_manifest,
+)
 from tandem.gates.run import run_gate
 from tandem.gates.spec import WeightsSpec
 
@@ -27,19 +33,23 @@ if TYPE_CHECKING:
 
 MOST_FILES = 8
 """How many files of a host are named."""
+RECORD = "`python -m tandem weights STACKFILE --record` makes the manifest"
 _GIB = 1024**3
 
 
-def verify(spec: WeightsSpec, before: str = "", *, anew: bool = False) -> dict[str, object]:
+def verify(
+    spec: WeightsSpec, before: str = "", *, anew: bool = False, record: bool = False
+) -> dict[str, object]:
     """Compare the files of all hosts with the manifest; return what it is in short.
 
     ``before`` is the result of an earlier run, as JSON. It is the second witness where the manifest
     was not committed: what is made anew has to be the same. ``anew`` reads what has not changed
-    since it was hashed last, too. Raises GateFailed with a line for each file that differs, and
-    when a host does not answer.
+    since it was hashed last, too; ``record`` makes the manifest from the first host's files
+    although there is one. Raises WeightsDiffer with a line for each file that differs, and
+    GateFailed when a host does not answer.
     """
     path = Path(spec.manifest)
-    known = read_manifest(path, spec.model, spec.revision)
+    known = None if record else read_manifest(path, spec.model, spec.revision)
     found = hash_everywhere(spec.folders, spec.image, known.sizes if known else None, anew=anew)
     manifest = known or _made(spec, found[0], before)
     lines = [line for one in found for line in _shortened(one, differences(manifest, one, found))]
@@ -63,7 +73,7 @@ def differences(manifest: Manifest, found: Found, everywhere: Sequence[Found]) -
     """Return a line for each file of one host that is not as the manifest has it."""
     lines = []
     for name, problem in found.problems.items():
-        lines.append(f"{name} can't be read: {problem}; {_replace(manifest, name, everywhere)}")
+        lines.append(f"{name} can't be used: {problem}; {_replace(manifest, name, everywhere)}")
     for name, entry in manifest.files.items():
         again = _replace(manifest, name, everywhere)
         size, digest = found.sizes.get(name), found.hashes.get(name)
@@ -98,30 +108,39 @@ def _way(spec: WeightsSpec, *, is_known: bool) -> str:
     if not is_known:
         return f"if {spec.folders[0].host} has the wrong ones: replace them there"
     return (
-        f"if the files are meant to be others: declare their commit as model.revision, or remove "
-        f"{spec.manifest}, which is then made from {spec.folders[0].host}"
+        "if the files are meant to be others: declare their commit as model.revision, or "
+        f"{RECORD} from those of {spec.folders[0].host}"
     )
 
 
 def _made(spec: WeightsSpec, found: Found, before: str) -> Manifest:
     """Return a manifest of the first host's files.
 
-    Raises GateFailed when they are not what was downloaded, or what an earlier run has seen.
+    Raises GateFailed when they are not what was downloaded, are those of another revision, or not
+    those that an earlier run has seen.
     """
-    lines = [f"{name} can't be read: {words}" for name, words in found.problems.items()]
+    lines = [f"{name} can't be used: {words}" for name, words in found.problems.items()]
     lines += _not_as_downloaded(spec.revision, found)
     if not found.sizes:
         lines.append("the folder has no files")
     if lines:
         raise GateFailed("\n".join(_shortened(found, lines)))
     manifest = Manifest(spec.model, spec.revision, found.files)
+    for path, other in manifests_of(Path(spec.manifest).parent, spec.model):
+        is_other = None not in (other.revision, spec.revision) and other.revision != spec.revision
+        if is_other and other.digest == manifest.digest:
+            raise GateFailed(
+                f"{found.host} has the files of revision {other.revision} ({path}), and the stack "
+                f"file declares {spec.revision}; put those files into the folder on every host"
+            )
     earlier = json.loads(before) if before else {}
     of_same = earlier.get("manifest") == spec.manifest
     if of_same and earlier["sha256"] != manifest.digest:
         raise GateFailed(
             f"{spec.manifest} is not here, and the files of {found.host} "
             f"({manifest.digest[:SHORT]} over all) are not those of the last run "
-            f"({earlier['sha256'][:SHORT]}); restore it from whoever ran `pulumi up` last"
+            f"({earlier['sha256'][:SHORT]}); restore it from whoever ran `pulumi up` last, or "
+            f"{RECORD} anew"
         )
     return manifest
 

@@ -27,6 +27,7 @@ REPORT_SECONDS = 10.0
 SETTLED_SECONDS = 2.0
 """How old a change has to be: a later one could have the same time, where clocks are coarse."""
 _GIB = 1024**3
+_INDEXES = (".safetensors.index.json", ".bin.index.json")
 
 Stamp = tuple[int, int, int, int]
 """Size, mtime, ctime and inode: whoever writes a file can set mtime back, but not ctime."""
@@ -75,6 +76,49 @@ def downloads(folder: Path) -> dict[str, tuple[str, str]]:
         if len(lines) >= 2:
             found[str(path.relative_to(notes)).removesuffix(".metadata")] = (lines[0], lines[1])
     return found
+
+
+def contradictions(folder: Path, sizes: dict[str, int]) -> dict[str, str]:
+    """Return by path what an index or a file's own header says against the files that are there.
+
+    Where no manifest is known yet, this is what tells an interrupted download.
+    """
+    problems: dict[str, str] = {}
+    for index in (name for name in sizes if name.endswith(_INDEXES)):
+        try:
+            said = json.loads((folder / index).read_text(encoding="utf-8"))
+            names = {str(Path(index).with_name(shard)) for shard in said["weight_map"].values()}
+        except (ValueError, LookupError, TypeError, AttributeError):
+            problems[index] = "it is no index of shards"
+            continue
+        missing = f"{index} names it, and it is not there"
+        problems |= dict.fromkeys(sorted(names - sizes.keys()), missing)
+    for name, size in sizes.items():
+        if name.endswith(".safetensors") and (words := _wrong_header(folder / name, size)):
+            problems[name] = words
+    return problems
+
+
+def _wrong_header(path: Path, size: int) -> str:
+    """Return what is wrong with a safetensors file's length, by its header.
+
+    Eight bytes have the header's length; each tensor's offsets count from the header's end
+    (safetensors, README, "Format").
+    """
+    with path.open("rb") as file:
+        start = file.read(8)
+        if start == b"version ":
+            return "it is a Git LFS pointer, not the file: `git lfs pull`"
+        length = int.from_bytes(start, "little")
+        try:
+            header = json.loads(file.read(length)) if length < size else None
+        except ValueError:
+            header = None
+    if not isinstance(header, dict):
+        return "it has no header of safetensors"
+    ends = [entry["data_offsets"][1] for key, entry in header.items() if key != "__metadata__"]
+    said = 8 + length + max(ends, default=0)
+    return "" if said == size else f"it has {size} bytes, and its header says {said}"
 
 
 class Known:
@@ -174,6 +218,8 @@ def look(
     found = {name: entry.st_size for name, entry in files.items()}
     answer: dict[str, object] = {"sizes": found, "problems": problems, "read": 0}
     answer |= {"hashes": {}, "downloads": downloads(folder)}
+    if sizes is None:
+        problems |= contradictions(folder, found)
     if problems or (sizes is not None and sizes != found):
         return answer
     known = Known(cache, anew=anew)

@@ -1,5 +1,6 @@
 """The life of one stack on two hosts, in the order of the file: real Docker, Ray and vLLM."""
 
+import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ HEAD = "tandem-e2e-lab-1-ray-head"
 WORKER = "tandem-e2e-lab-2-ray-worker"
 SERVER = "tandem-e2e-lab-1-server"
 NAMES = (HEAD, WORKER, SERVER)
+MODEL = "/srv/models/tiny-qwen3"
 OURS = "docker ps -aq --filter label=dev.tandem.stack=e2e"
 BOOT_SECONDS = 420
 """How long the server may be away after a power cut: about four starts of it here."""
@@ -37,6 +39,20 @@ def deployed(folder: Path, name: str, sample: str) -> Iterator[Project]:
     project = Project.copy(folder / "project", name, sample)
     yield project
     project.pulumi("destroy", "--yes", "--skip-preview")
+
+
+def test_a_wrong_shard_fails_the_up_by_host_and_file_and_no_container_starts(
+    stack: Project, hosts: Lab
+) -> None:
+    shard = f"{MODEL}/model.safetensors"
+    second = hosts.hosts[1]
+    flip = f"printf X | dd of={shard} bs=1 seek=5000 conv=notrunc status=none"
+    assert second.ssh(f"cp -a {shard} /tmp/whole && {flip}").returncode == 0
+    done = stack.up()
+    second.ssh(f"cp -a /tmp/whole {shard}")
+    assert done.code not in (0, NO_CHANGES_EXPECTED), done.text
+    assert "lab-2: model.safetensors has SHA-256 " in done.text
+    assert [host.ssh("docker ps -aq").stdout for host in hosts.hosts] == ["", ""]
 
 
 def test_a_worker_that_cannot_join_fails_the_up_by_name_and_nothing_is_served(
@@ -91,6 +107,8 @@ def test_up_serves_over_both_hosts_and_names_the_endpoint(stack: Project, hosts:
         said = outputs["memory"][name]
         assert said["planned"] == said["actual"], name
     assert outputs["apiKey"] == "[secret]"
+    manifest = json.loads((stack.folder / outputs["weights"]["manifest"]).read_text())
+    assert outputs["weights"]["files"] == len(manifest["files"])
     with pytest.raises(HTTPError, match="401"):
         chat(outputs["endpoint"])
     assert chat(outputs["endpoint"], API_KEY)["reasoning"]
@@ -157,6 +175,21 @@ def test_a_killed_worker_is_drift_and_up_refresh_repairs_it(stack: Project, host
     assert chat(stack.outputs()["endpoint"], API_KEY)["reasoning"]
 
 
+def test_another_folder_is_compared_and_takes_every_container_along(
+    stack: Project, hosts: Lab
+) -> None:
+    before = stack.outputs()["containers"]
+    for host in hosts.hosts:
+        host.ssh(f"cp -a {MODEL} {MODEL}-again")
+    stack.change("model.source.path", f"{MODEL}-again")
+    done = stack.up()
+    assert done.code == 0, done.text
+    assert "are as they have to be on lab-1, lab-2" in done.text
+    after = stack.outputs()
+    assert not set(before.values()) & set(after["containers"].values())
+    assert chat(after["endpoint"], API_KEY)["reasoning"]
+
+
 @pytest.mark.parametrize("index", [1, 0], ids=["worker", "head"])
 def test_after_a_power_cut_the_server_answers_again_without_pulumi(
     index: int, stack: Project, hosts: Lab
@@ -205,7 +238,7 @@ def test_destroy_leaves_nothing_but_another_stack_which_still_answers(
     for host in hosts.hosts:
         assert host.ssh(OURS).stdout == ""
         assert host.ssh("docker volume ls -q --filter name=tandem-e2e").stdout == ""
-        assert host.ssh("test -f /srv/models/tiny-qwen3/config.json").returncode == 0
+        assert host.ssh(f"test -f {MODEL}/config.json").returncode == 0
     assert hosts.processes(hosts.hosts[1]) == []
     assert chat(outputs["endpoint"])["content"]
 

@@ -97,3 +97,21 @@ def test_a_host_that_is_silent_for_too_long_counts_as_unreachable(
     monkeypatch.setattr(SshTarget, "argv", sleep_instead)
     done = SshTarget("host").run("docker", timeout=0.05)
     assert (done.returncode, done.stderr) == (ssh.UNREACHABLE, "no answer within 0.05 s")
+
+
+def test_a_command_that_was_started_goes_on_until_its_input_ends(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def cat_instead(_: SshTarget, *command: str) -> list[str]:
+        return ["cat", *command]
+
+    monkeypatch.setattr(SshTarget, "argv", cat_instead)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with SshTarget("host").start("-u") as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("one\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "one\n"
+        assert process.poll() is None
+        process.stdin.close()
+        assert process.wait(timeout=10) == 0

@@ -34,8 +34,8 @@ def answer(monkeypatch: pytest.MonkeyPatch, problem: Exception | None = None) ->
     """Have the gate answer, and return what it is asked."""
     asked: list[object] = []
 
-    def verify(spec: WeightsSpec, *, anew: bool) -> dict[str, object]:
-        asked.extend([spec, anew])
+    def verify(spec: WeightsSpec, *, anew: bool, record: bool) -> dict[str, object]:
+        asked.extend([spec, anew, record])
         if problem:
             raise problem
         return {"files": 3}
@@ -50,8 +50,8 @@ def test_where_all_is_well_the_hosts_and_the_manifest_are_named(
     asked = answer(monkeypatch)
     assert main(["weights", "pair", "--anew"]) == 0
     assert capsys.readouterr().out == f"host-1, host-2: the files are those of {MANIFEST}\n"
-    spec, anew = asked
-    assert anew is True
+    spec, anew, record = asked
+    assert (anew, record) == (True, False)
     assert getattr(spec, "image", "").endswith(f"@{DIGEST}")
 
 
@@ -91,3 +91,10 @@ def test_without_a_manifest_none_is_made(
     assert capsys.readouterr().err == f"there is no {MANIFEST}: `pulumi up` makes it, once\n"
     assert asked == []
     assert not MANIFEST.exists()
+
+
+def test_a_manifest_is_made_anew_when_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer(monkeypatch)
+    MANIFEST.unlink()
+    assert main(["weights", "pair", "--record"]) == 0
+    assert asked[1:] == [False, True]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import signal
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tandem.errors import GateFailed
+from tandem.errors import GateFailed, WeightsDiffer
+from tandem.gates import hashing
 from tandem.gates.hashing import hash_command
 from tandem.gates.weights import verify
-from tests.builders import weights_spec
+from tests.builders import safetensors, weights_spec
 
 if TYPE_CHECKING:
     from tests.unit.gates.conftest import FakeDocker
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
 MANIFEST = Path("stacks/manifests/model.json")
 SHARD = "model-00002.safetensors"
 REVISION = "1" * 40
+WHOLE = safetensors(b"2" * 6000)
+FLIPPED = WHOLE[:-1] + b"3"
 
 
 @pytest.fixture
@@ -33,12 +38,16 @@ def folders(docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         folder = tmp_path / f"model-{number}"
         folder.mkdir()
         (folder / "config.json").write_text("{}")
-        (folder / "model-00001.safetensors").write_bytes(b"1" * 5000)
-        (folder / SHARD).write_bytes(b"2" * 6000)
+        (folder / "model-00001.safetensors").write_bytes(safetensors(b"1" * 5000))
+        (folder / SHARD).write_bytes(WHOLE)
         docker.volumes[f"model-{number}"] = folder
         docker.volumes[f"hashes-{number}"] = tmp_path / f"hashes-{number}"
         docker.volumes[f"hashes-{number}"].mkdir()
     return [tmp_path / "model-1", tmp_path / "model-2"]
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]
 
 
 def told(*, revision: str | None = None, before: str = "") -> list[str]:
@@ -70,7 +79,7 @@ def test_without_a_manifest_it_is_made_from_the_first_host_once(
     assert result == {
         "revision": REVISION,
         "files": 3,
-        "bytes": 11002,
+        "bytes": 2 + len(safetensors(b"1" * 5000)) + len(WHOLE),
         "manifest": "stacks/manifests/model.json",
     }
     written = MANIFEST.stat()
@@ -78,8 +87,20 @@ def test_without_a_manifest_it_is_made_from_the_first_host_once(
     assert MANIFEST.stat().st_mtime_ns == written.st_mtime_ns
 
 
+def test_a_manifest_is_made_anew_when_all_hosts_have_other_files(
+    folders: list[Path], known: bytes
+) -> None:
+    (folders[0] / SHARD).write_bytes(FLIPPED)
+    with pytest.raises(WeightsDiffer):
+        verify(weights_spec(), record=True)
+    assert MANIFEST.read_bytes() == known
+    (folders[1] / SHARD).write_bytes(FLIPPED)
+    assert verify(weights_spec(), record=True) == verify(weights_spec())
+    assert MANIFEST.read_bytes() != known
+
+
 def test_where_hosts_differ_no_manifest_is_made(folders: list[Path]) -> None:
-    (folders[1] / SHARD).write_bytes(b"3" * 6000)
+    (folders[1] / SHARD).write_bytes(FLIPPED)
     header, line, way = told()
     assert header == "not every host has the files of host-1, the first one:"
     assert line.startswith(f"host-2: {SHARD} has SHA-256 ")
@@ -88,18 +109,20 @@ def test_where_hosts_differ_no_manifest_is_made(folders: list[Path]) -> None:
 
 
 def test_a_truncated_shard_is_told_with_both_sizes(folders: list[Path], known: bytes) -> None:
-    (folders[1] / SHARD).write_bytes(b"2" * 5999)
+    (folders[1] / SHARD).write_bytes(WHOLE[:-1])
     header, line, way = told()
     assert header == "not every host has the files of stacks/manifests/model.json:"
-    assert line == f"host-2: {SHARD} has 5999 bytes, not 6000; copy it from host-1"
-    assert "model.revision" in way and "remove stacks/manifests/model.json" in way
+    assert (
+        line == f"host-2: {SHARD} has {len(WHOLE) - 1} bytes, not {len(WHOLE)}; copy it from host-1"
+    )
+    assert "model.revision" in way and "--record" in way
     assert MANIFEST.read_bytes() == known
 
 
 def test_a_flipped_byte_is_told_with_both_hashes(folders: list[Path], known: bytes) -> None:
-    (folders[0] / SHARD).write_bytes(b"2" * 5999 + b"3")
+    (folders[0] / SHARD).write_bytes(FLIPPED)
     assert told()[1] == (
-        f"host-1: {SHARD} has SHA-256 13cd86ac9122, not ae89a34389b7; copy it from host-2"
+        f"host-1: {SHARD} has SHA-256 {digest(FLIPPED)}, not {digest(WHOLE)}; copy it from host-2"
     )
     assert MANIFEST.read_bytes() == known
 
@@ -142,12 +165,41 @@ def test_files_of_another_revision_are_told(folders: list[Path]) -> None:
     assert line.startswith(f"stacks/manifests/model.json is of revision {REVISION}, and the stack")
 
 
+def test_files_of_the_revision_before_make_no_manifest_of_the_next(folders: list[Path]) -> None:
+    verify(weights_spec(revision=REVISION))
+    later = replace(weights_spec(revision="2" * 40), manifest="stacks/manifests/later.json")
+    with pytest.raises(GateFailed) as failed:
+        verify(later)
+    assert str(failed.value) == (
+        f"host-1 has the files of revision {REVISION} (stacks/manifests/model.json), and the stack "
+        f"file declares {'2' * 40}; put those files into the folder on every host"
+    )
+    for folder in folders:
+        (folder / "config.json").write_text('{"new": 1}')
+    verify(later)
+    assert Path(later.manifest).exists()
+
+
 def test_a_file_that_cannot_be_read_is_told(folders: list[Path], known: bytes) -> None:
     (folders[1] / SHARD).unlink()
     (folders[1] / SHARD).symlink_to("/nowhere/blob")
     assert told()[1] == (
-        f"host-2: {SHARD} can't be read: No such file or directory; copy it from host-1"
+        f"host-2: {SHARD} can't be used: No such file or directory; copy it from host-1"
     )
+
+
+def test_an_interrupted_download_makes_no_manifest(folders: list[Path]) -> None:
+    index = {"weight_map": {"a": "model-00001.safetensors", "b": "model-00003.safetensors"}}
+    for folder in folders:
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+        (folder / SHARD).write_bytes(WHOLE[:-1])
+    sizes = f"it has {len(WHOLE) - 1} bytes, and its header says {len(WHOLE)}"
+    assert told() == [
+        "host-1: model-00003.safetensors can't be used: model.safetensors.index.json names it, "
+        "and it is not there",
+        f"host-1: {SHARD} can't be used: {sizes}",
+    ]
+    assert not MANIFEST.exists()
 
 
 def test_an_empty_folder_makes_no_manifest(folders: list[Path]) -> None:
@@ -163,12 +215,12 @@ def test_a_lost_manifest_is_not_made_from_other_files_than_last_time(
     before = json.dumps(verify(weights_spec()))
     MANIFEST.unlink()
     for folder in folders:
-        (folder / SHARD).write_bytes(b"3" * 6000)
+        (folder / SHARD).write_bytes(FLIPPED)
     (line,) = told(before=before)
     assert line.startswith("stacks/manifests/model.json is not here, and the files of host-1 (")
     assert not MANIFEST.exists()
     for folder in folders:
-        (folder / SHARD).write_bytes(b"2" * 6000)
+        (folder / SHARD).write_bytes(WHOLE)
     verify(weights_spec(), before)
     assert MANIFEST.read_bytes() == known
 
@@ -202,7 +254,7 @@ def test_hosts_that_cannot_hash_are_all_told(folders: list[Path], docker: FakeDo
 
 def test_when_the_gate_is_ended_the_hosts_end_too(folders: list[Path], docker: FakeDocker) -> None:
     for folder in folders:
-        with (folder / SHARD).open("wb") as file:
+        with (folder / "large.bin").open("wb") as file:
             file.truncate(1024**4)
     main = threading.main_thread().ident or 0
     timer = threading.Timer(1, signal.pthread_kill, [main, signal.SIGINT])
@@ -211,6 +263,18 @@ def test_when_the_gate_is_ended_the_hosts_end_too(folders: list[Path], docker: F
         verify(weights_spec())
     timer.join()
     assert len(docker.started) == 2
+    assert all(process.poll() is not None for process in docker.started)
+
+
+def test_a_host_that_says_nothing_any_more_ends_the_gate(
+    folders: list[Path], docker: FakeDocker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hashing, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(hashing, "SILENCE_SECONDS", 0.5)
+    with (folders[1] / "large.bin").open("wb") as file:
+        file.truncate(1024**4)
+    (line,) = told()
+    assert line == "host-2 has said nothing for 0.5 s"
     assert all(process.poll() is not None for process in docker.started)
 
 

@@ -14,6 +14,10 @@ import pytest
 
 from tandem.remote import hash_model, source
 from tandem.remote.hash_model import look
+from tests.builders import safetensors
+
+WEIGHTS = safetensors(b"weights" * 1000)
+SIZE = len(WEIGHTS)
 
 
 @pytest.fixture
@@ -21,7 +25,7 @@ def model(tmp_path: Path) -> Path:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "config.json").write_text("{}")
-    (folder / "model.safetensors").write_bytes(b"weights" * 1000)
+    (folder / "model.safetensors").write_bytes(WEIGHTS)
     return folder
 
 
@@ -44,12 +48,12 @@ def test_every_file_is_hashed_by_its_path(model: Path, cache: Path) -> None:
     found = seen(model, cache)
     assert found["sizes"] == {
         "config.json": 2,
-        "model.safetensors": 7000,
+        "model.safetensors": SIZE,
         "original/params.json": 1,
     }
     for name, digest in found["hashes"].items():
         assert digest == hashlib.sha256((model / name).read_bytes()).hexdigest()
-    assert found["read"] == 7003
+    assert found["read"] == SIZE + 3
 
 
 def test_hidden_files_and_locks_do_not_count(model: Path, cache: Path) -> None:
@@ -70,6 +74,32 @@ def test_a_link_counts_as_what_it_leads_to(model: Path, cache: Path, tmp_path: P
     assert found["hashes"] == {}
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (WEIGHTS[:-5], f"it has {SIZE - 5} bytes, and its header says {SIZE}"),
+        (WEIGHTS + b"x", f"it has {SIZE + 1} bytes, and its header says {SIZE}"),
+        (WEIGHTS[:20], "it has no header of safetensors"),
+        (b"", "it has no header of safetensors"),
+        (b"version https://git-lfs", "it is a Git LFS pointer, not the file: `git lfs pull`"),
+    ],
+)
+def test_a_shard_against_its_own_header_is_told(
+    model: Path, cache: Path, content: bytes, words: str
+) -> None:
+    (model / "model.safetensors").write_bytes(content)
+    found = seen(model, cache)
+    assert found["problems"] == {"model.safetensors": words}
+    assert found["hashes"] == {}
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"weight_map": [1]}'])
+def test_a_broken_index_is_told(model: Path, cache: Path, text: str) -> None:
+    index = "model.safetensors.index.json"
+    (model / index).write_text(text)
+    assert seen(model, cache)["problems"] == {index: "it is no index of shards"}
+
+
 def test_what_is_no_file_is_told(model: Path, cache: Path) -> None:
     os.mkfifo(model / "pipe")
     assert seen(model, cache)["problems"] == {"pipe": "it is no file"}
@@ -80,7 +110,7 @@ def test_what_has_not_changed_is_not_read_again(model: Path, cache: Path) -> Non
     again = seen(model, cache)
     assert again["read"] == 0
     assert again["hashes"] == first["hashes"]
-    assert seen(model, cache, anew=True)["read"] == 7002
+    assert seen(model, cache, anew=True)["read"] == SIZE + 2
 
 
 def test_a_flipped_byte_is_seen_although_size_and_mtime_are_the_old_ones(
@@ -94,7 +124,7 @@ def test_a_flipped_byte_is_seen_although_size_and_mtime_are_the_old_ones(
         file.write(b"X")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
     found = seen(model, cache)
-    assert found["read"] == 7000
+    assert found["read"] == SIZE
     assert found["hashes"]["model.safetensors"] != first["hashes"]["model.safetensors"]
 
 
@@ -103,21 +133,21 @@ def test_a_file_that_changed_a_moment_ago_is_read_again(
 ) -> None:
     monkeypatch.setattr(hash_model, "SETTLED_SECONDS", 2)
     seen(model, cache)
-    assert seen(model, cache)["read"] == 7002
+    assert seen(model, cache)["read"] == SIZE + 2
 
 
 def test_a_cache_that_is_broken_is_made_anew(model: Path, cache: Path) -> None:
     seen(model, cache)
     (cache / "hashes.json").write_text('{"config.js')
-    assert seen(model, cache)["read"] == 7002
+    assert seen(model, cache)["read"] == SIZE + 2
     assert seen(model, cache)["read"] == 0
 
 
 def test_nothing_is_hashed_where_sizes_are_wrong_already(model: Path, cache: Path) -> None:
-    found = seen(model, cache, sizes={"config.json": 2, "model.safetensors": 8000})
-    assert found["sizes"]["model.safetensors"] == 7000
+    found = seen(model, cache, sizes={"config.json": 2, "model.safetensors": SIZE + 1})
+    assert found["sizes"]["model.safetensors"] == SIZE
     assert found["hashes"] == {}
-    assert seen(model, cache, sizes=found["sizes"])["read"] == 7002
+    assert seen(model, cache, sizes=found["sizes"])["read"] == SIZE + 2
 
 
 def test_what_huggingface_hub_noted_of_a_download_is_told(model: Path, cache: Path) -> None:
@@ -131,7 +161,7 @@ def test_rate_and_time_left_are_told_meanwhile(
     model: Path, cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(hash_model, "REPORT_SECONDS", 0.01)
-    with (model / "sparse.safetensors").open("wb") as file:
+    with (model / "sparse.bin").open("wb") as file:
         file.truncate(256 * 1024**2)
     seen(model, cache)
     told = capsys.readouterr().err.splitlines()
@@ -139,7 +169,7 @@ def test_rate_and_time_left_are_told_meanwhile(
 
 
 def test_the_program_ends_when_nobody_waits_for_it_any_more(model: Path, cache: Path) -> None:
-    with (model / "sparse.safetensors").open("wb") as file:
+    with (model / "sparse.bin").open("wb") as file:
         file.truncate(1024**4)
     argv = [sys.executable, "-c", source("hash_model.py"), str(model), str(cache)]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, text=True) as program:
