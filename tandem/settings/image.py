@@ -33,6 +33,11 @@ class ImageSettings(SettingsModel):
         return head + slash + last.partition(":")[0]
 
     @property
+    def tagged(self) -> str:
+        """Return the reference without digest, the name that can stand for another image later."""
+        return self.reference.partition("@")[0]
+
+    @property
     def digest(self) -> str | None:
         """Return the declared digest (``sha256:…``), or None when there is only a tag."""
         return self.reference.partition("@")[2] or None

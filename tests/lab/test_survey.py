@@ -236,3 +236,44 @@ def test_gpus_as_nvidia_smi_shows_them(stack: Stack, hosts: Lab) -> None:
         code, found = stack.survey()
     assert code == 3
     told(found, "gpus-missing", "2 GPUs declared, but lab-2 has 1: 0 (NVIDIA GB10)")
+
+
+def test_a_tag_that_is_pushed_again_is_told_and_a_digest_is_not_moved_by_it(
+    stack: Stack, hosts: Lab
+) -> None:
+    first, second = hosts.hosts
+    name = f"{hosts.small_image.partition('/')[0]}/moving:1"
+    image = stack.config["tandem:image"]
+    remove = f"docker rm made; docker rmi --force $(docker image ls -q {name}) {hosts.small_image}"
+
+    def push(content: str) -> str:
+        """Push other content under the same name and return its digest."""
+        done = first.ssh(
+            f"docker commit --change 'LABEL content={content}' made {name} && docker push -q {name}"
+            f" && docker inspect --format '{{{{index .RepoDigests 0}}}}' {name}"
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()[-1].partition("@")[2]
+
+    with (
+        staged(first, f"docker create --name made {hosts.small_image} true", remove),
+        staged(second, "true", remove),
+    ):
+        old = push("old")
+        assert second.ssh(f"docker pull {name}").returncode == 0
+        image["reference"] = name
+        code, found = stack.survey()
+        assert code == 0
+        told(found, "tag-not-pinned", old)
+
+        new = push("new")
+        code, found = stack.survey()
+        assert code == 0
+        assert found.keys() == {"tag-not-pinned", "image-skew"}
+        assert new in found["tag-not-pinned"]["message"]
+        assert "on lab-1" in found["image-skew"]["message"]
+
+        image["reference"] = f"{name}@{old}"
+        code, found = stack.survey()
+        assert code == 0
+        told(found, "image-skew", "on lab-1", "on lab-2")

@@ -45,7 +45,7 @@ def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
         *check_disks(usable, facts.image),
         *check_shm(settings, usable),
         *check_clocks(usable),
-        *check_skew(usable),
+        *check_skew(settings, usable),
         *check_platforms(settings, usable, facts.image),
         *(check_image(settings, facts.image) if facts.hosts[0].is_usable else ()),
     ]

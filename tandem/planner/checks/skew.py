@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tandem.planner.checks.places import Place
+    from tandem.settings import Settings
     from tandem.survey.facts import HostFacts
 
 PATH = "tandem:hosts"
 
 
-def check_skew(hosts: Sequence[Place]) -> Iterator[Finding]:
+def check_skew(settings: Settings, hosts: Sequence[Place]) -> Iterator[Finding]:
     """Yield versions that differ between the hosts, with the values."""
     seen = [host.seen for host in hosts]
     machines = {host.name: host.system.architecture for host in seen}
@@ -35,18 +36,19 @@ def check_skew(hosts: Sequence[Place]) -> Iterator[Finding]:
     for code, (values, what, fix) in versions.items():
         if said := _differing(values):
             yield warning(f"{code}-skew", PATH, f"{what} differs: {said}", fix)
-    yield from _image(seen)
+    yield from _image(settings, seen)
 
 
-def _image(seen: Sequence[HostFacts]) -> Iterator[Finding]:
+def _image(settings: Settings, seen: Sequence[HostFacts]) -> Iterator[Finding]:
+    found = {host.name: host.image_named(settings.image.tagged) for host in seen}
     # With another storage driver, or on another architecture, the same image has another id.
-    alike = {(host.docker.storage, host.system.architecture) for host in seen if host.image}
-    ids = {host.name: host.image.id if host.image else None for host in seen}
+    alike = {(host.docker.storage, host.system.architecture) for host in seen if found[host.name]}
+    ids = {name: image.id if image else None for name, image in found.items()}
     if len(alike) == 1 and (said := _differing(ids)):
         yield warning(
             "image-skew",
             "tandem:image.reference",
-            f"the reference is another image on each host: {said}",
+            f"the tag is another image on each host: {said}",
             "nothing to do: every host is given the digest that the registry names",
         )
 

@@ -11,9 +11,11 @@ from tests.builders import findings, gpu
 
 
 def image(identity: str, storage: str = "overlay2") -> dict[str, Any]:
-    """Return facts of a host that has the image under this id."""
+    """Return facts of a host on which the tag stands for the image with this id."""
     docker = DockerFacts(version="29.1.3", gpu_ways=("hook",), storage=storage)
-    return {"image": LocalImage(id=identity, architecture="amd64", size=1), "docker": docker}
+    names = frozenset(["registry.example/vllm:1"])
+    local = LocalImage(id=identity, architecture="amd64", size=1, names=names)
+    return {"images": (local,), "docker": docker}
 
 
 @pytest.mark.parametrize(
