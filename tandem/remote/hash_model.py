@@ -67,7 +67,7 @@ def list_files(folder: Path) -> tuple[dict[str, os.stat_result], dict[str, str]]
 def downloads(folder: Path) -> dict[str, tuple[str, str]]:
     """Return by path the commit and the ETag that huggingface_hub noted when it downloaded.
 
-    The ETag of a large file is its SHA-256 (huggingface_hub/_local_folder.py, 0.25 to 1.0).
+    The ETag of a large file is its SHA-256 (huggingface_hub/_local_folder.py, 0.24.7 to 2.4.0).
     """
     notes = folder / ".cache" / "huggingface" / "download"
     found = {}

@@ -17,6 +17,7 @@ WORKER = "tandem-e2e-lab-2-ray-worker"
 SERVER = "tandem-e2e-lab-1-server"
 NAMES = (HEAD, WORKER, SERVER)
 MODEL = "/srv/models/tiny-qwen3"
+AGAIN = f"{MODEL}-again"
 OURS = "docker ps -aq --filter label=dev.tandem.stack=e2e"
 BOOT_SECONDS = 420
 """How long the server may be away after a power cut: about four starts of it here."""
@@ -180,8 +181,8 @@ def test_another_folder_is_compared_and_takes_every_container_along(
 ) -> None:
     before = stack.outputs()["containers"]
     for host in hosts.hosts:
-        host.ssh(f"cp -a {MODEL} {MODEL}-again")
-    stack.change("model.source.path", f"{MODEL}-again")
+        host.ssh(f"rm -rf {AGAIN} && cp -a {MODEL} {AGAIN}")
+    stack.change("model.source.path", AGAIN)
     done = stack.up()
     assert done.code == 0, done.text
     assert "are as they have to be on lab-1, lab-2" in done.text
@@ -238,7 +239,9 @@ def test_destroy_leaves_nothing_but_another_stack_which_still_answers(
     for host in hosts.hosts:
         assert host.ssh(OURS).stdout == ""
         assert host.ssh("docker volume ls -q --filter name=tandem-e2e").stdout == ""
-        assert host.ssh(f"test -f {MODEL}/config.json").returncode == 0
+        for folder in (MODEL, AGAIN):
+            assert host.ssh(f"test -f {folder}/config.json").returncode == 0
+        host.ssh(f"rm -r {AGAIN}")
     assert hosts.processes(hosts.hosts[1]) == []
     assert chat(outputs["endpoint"])["content"]
 

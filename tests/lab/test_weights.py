@@ -176,7 +176,7 @@ def test_a_host_without_the_volume_is_told_and_gets_none(gate: Gate, hosts: Lab)
 def test_when_the_gate_is_ended_nothing_stays_at_work_on_the_hosts(gate: Gate, hosts: Lab) -> None:
     gate.manifest.unlink()
     for host in hosts.hosts:
-        host.ssh(f"truncate -s 200G {FOLDER}/{SHARD}")
+        host.ssh(f"truncate -s 200G {FOLDER}/large.bin")
     with gate.start() as process:
         _until(lambda: all(_running(hosts)))
         process.send_signal(signal.SIGTERM)
