@@ -48,3 +48,7 @@ class GateFailed(TandemError):
 
 class WeightsDiffer(GateFailed):
     """A file of the model is wrong, missing or extra on a host; one line for each."""
+
+    def __init__(self, text: str, lines: Iterable[str] = ()) -> None:
+        self.lines = tuple(lines)
+        super().__init__(text)

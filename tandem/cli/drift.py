@@ -1,14 +1,24 @@
-"""Say what is no longer as the last `up` left it: resources, containers, hosts."""
+"""Say what is no longer as the last `up` left it: resources, containers, weights, hosts."""
 
 from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tandem.cli.columns import columns
 from tandem.cli.stack_file import read_stack_file
-from tandem.planner.drift import Drift, containers_drift, hosts_drift, resources_drift
+from tandem.cli.weights import spec
+from tandem.errors import GateFailed, WeightsDiffer
+from tandem.gates.weights import verify
+from tandem.planner.drift import (
+    Drift,
+    containers_drift,
+    hosts_drift,
+    resources_drift,
+    weights_drift,
+)
 from tandem.survey import look_at_hosts
 from tandem.survey.engine import EngineFailed, outputs, refresh
 
@@ -16,6 +26,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tandem.cli.stack_file import StackFile
+    from tandem.survey import Facts
 
 NAME = "drift"
 
@@ -40,12 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
         return BROKEN
     try:
         changes, recorded = refresh(stack.name), outputs(stack.name).get("found", {})
-    except EngineFailed as problem:
+        files = _files(stack, facts)
+    except (EngineFailed, GateFailed) as problem:
         print(problem, file=sys.stderr)
         return BROKEN
     found = [
         *resources_drift(changes, facts),
         *containers_drift(facts),
+        *weights_drift(files),
         *hosts_drift(recorded, stack.settings, facts),
     ]
     if arguments.json:
@@ -53,6 +66,18 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(_table(stack, found))
     return DRIFT if found else NONE
+
+
+def _files(stack: StackFile, facts: Facts) -> tuple[str, ...]:
+    """Return a line for each file that is not the manifest's; none where there is no manifest."""
+    wanted = spec(stack, stack.settings.image.digest or facts.image.digest)
+    if not Path(wanted.manifest).exists():
+        return ()
+    try:
+        verify(wanted)
+    except WeightsDiffer as differ:
+        return differ.lines
+    return ()
 
 
 def _table(stack: StackFile, found: list[Drift]) -> str:

@@ -44,28 +44,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare; return 0 when every host has the files, 7 when not, 1 when it can't be told."""
-    spec = _spec(read_stack_file(arguments.stack))
+    wanted = _spec_as_found(read_stack_file(arguments.stack))
     try:
-        if not arguments.record and not Path(spec.manifest).exists():
-            raise GateFailed(f"there is no {spec.manifest}: `pulumi up` makes it, once")
-        result = verify(spec, anew=arguments.anew, record=arguments.record)
+        if not arguments.record and not Path(wanted.manifest).exists():
+            raise GateFailed(f"there is no {wanted.manifest}: `pulumi up` makes it, once")
+        result = verify(wanted, anew=arguments.anew, record=arguments.record)
     except GateFailed as failed:
         print(failed, file=sys.stderr)
         return DIFFERENT if isinstance(failed, WeightsDiffer) else BROKEN
-    print(json.dumps(result, indent=2) if arguments.json else _same(spec))
+    print(json.dumps(result, indent=2) if arguments.json else _same(wanted))
     return 0
 
 
-def _same(spec: WeightsSpec) -> str:
-    hosts = ", ".join(folder.host for folder in spec.folders)
-    return f"{hosts}: the files are those of {spec.manifest}"
+def _same(wanted: WeightsSpec) -> str:
+    hosts = ", ".join(folder.host for folder in wanted.folders)
+    return f"{hosts}: the files are those of {wanted.manifest}"
 
 
-def _spec(stack: StackFile) -> WeightsSpec:
-    settings = stack.settings
-    image = settings.image.reference
-    if settings.image.digest is None:
-        # The hosts have it by digest, as the last `pulumi up` found it.
-        seen = survey(settings, stack.name, stack.folder).image.digest
-        image = f"{settings.image.repository}@{seen}" if seen else image
-    return weights_spec(settings, Containers(settings, stack.name, {}), image)
+def _spec_as_found(stack: StackFile) -> WeightsSpec:
+    digest = stack.settings.image.digest
+    # The hosts have it by digest, as the last `pulumi up` found it.
+    return spec(stack, digest or survey(stack.settings, stack.name, stack.folder).image.digest)
+
+
+def spec(stack: StackFile, digest: str | None) -> WeightsSpec:
+    """Return what is compared, in containers of the image with this digest."""
+    image = stack.settings.image
+    name = f"{image.repository}@{digest}" if digest else image.reference
+    return weights_spec(stack.settings, Containers(stack.settings, stack.name, {}), name)

@@ -56,7 +56,8 @@ def verify(
     if lines:
         whose = spec.manifest if known else f"{found[0].host}, the first one"
         header = f"not every host has the files of {whose}:"
-        raise WeightsDiffer("\n".join([header, *lines, _way(spec, is_known=known is not None)]))
+        way = _way(spec, is_known=known is not None)
+        raise WeightsDiffer("\n".join([header, *lines, way]), lines)
     if known is None:
         write_manifest(path, manifest)
         say(f"{path} is made from the files of {found[0].host}: commit it")

@@ -74,6 +74,14 @@ def containers_drift(facts: Facts) -> Iterator[Drift]:
                 yield Drift(what=what, declared="0 restarts", found=found, since=since)
 
 
+def weights_drift(lines: Iterable[str]) -> Iterator[Drift]:
+    """Yield the files that are not the manifest's, from the weights gate's lines."""
+    for line in lines:
+        host, _, found = line.partition(": ")
+        found = found.partition("; ")[0]
+        yield Drift(what=f"{host}: weights", declared="as in the manifest", found=found)
+
+
 def _steady(host: HostSettings, seen: HostFacts) -> dict[str, str]:
     interface = seen.interface_of(str(host.address))
     found = {

@@ -11,6 +11,7 @@ import yaml
 
 from tandem.cli import drift
 from tandem.cli.main import main
+from tandem.errors import WeightsDiffer
 from tandem.survey.facts import Facts
 from tests.builders import changed, facts, settings
 
@@ -91,6 +92,27 @@ def test_a_host_that_changed_since_the_up_is_a_row(
     assert main(["drift", "one", "--json"]) == 7
     assert json.loads(capsys.readouterr().out) == [
         {"what": "host-1: interface", "declared": "eth9", "found": "eth0", "since": None}
+    ]
+
+
+def test_a_file_that_is_not_the_manifests_is_a_row(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = Path("stacks/manifests/org--model.json")
+    manifest.parent.mkdir()
+    manifest.touch()
+
+    def verify(wanted: object) -> None:
+        line = "host-1: a.safetensors has 9 bytes, not 10; copy it from host-2"
+        raise WeightsDiffer(f"not every host has the files\n{line}", [line])
+
+    monkeypatch.setattr(drift, "verify", verify)
+    assert main(["drift", "one"]) == 7
+    assert capsys.readouterr().out.splitlines()[-1].split("  ") == [
+        "host-1: weights",
+        "as in the manifest",
+        "a.safetensors has 9 bytes, not 10",
+        "-",
     ]
 
 
