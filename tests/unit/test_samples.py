@@ -10,8 +10,14 @@ import pytest
 import yaml
 
 from tandem.findings import Severity
+from tandem.planner.layout import layout
+from tandem.planner.memory.fit import fit
+from tandem.planner.memory.hosts import HostMemory
+from tandem.planner.memory.result import Verdict
 from tandem.planner.rules import check
 from tandem.settings import Settings, load_settings
+from tandem.units import GIB
+from tests.models import FP8, architecture
 
 STACKS = Path(__file__).parents[2] / "stacks"
 SAMPLES = sorted(STACKS.glob("Pulumi.*.yaml"))
@@ -71,3 +77,14 @@ def test_spark_pair_serves_what_its_recipe_says() -> None:
     assert serve.gpu_memory_utilization == 0.7
     assert settings.rdma
     assert all("NCCL_IB_HCA" in host.env for host in settings.hosts)
+
+
+def test_spark_pair_fits_two_sparks() -> None:
+    settings = _settings(STACKS / "Pulumi.spark-pair.yaml")
+    spark = HostMemory(total=round(119.7 * GIB), unified=True, device="NVIDIA GB10")
+    memory = {host.name: spark for host in settings.hosts}
+    model = architecture("Qwen3.5-122B-A10B", FP8)
+    weighed = fit(settings, layout(settings), model, None, memory)
+    assert weighed.verdict is Verdict.FITS
+    assert weighed.kv is not None
+    assert weighed.kv.max_concurrency > 1
