@@ -3,6 +3,7 @@
 TandemError
 ├── InvalidStack      the stack file does not say what can be built; carries findings
 ├── RefusedPlan       the declaration cannot work on these hosts; carries findings
+├── HubFailed         the Hub does not tell of a model
 ├── UnreadableConfig  a config.json does not say what every model has to say
 └── GateFailed        what a gate waits for did not come true in time, or cannot any more
     └── WeightsDiffer a host has other files of the model than the manifest
@@ -40,6 +41,10 @@ class RefusedPlan(FindingsError):
 
 class UnreadableConfig(TandemError):
     """A model's config.json lacks a key that every model has, or holds no usable value for it."""
+
+
+class HubFailed(TandemError):
+    """The Hub does not tell of a model; the text says why."""
 
 
 class GateFailed(TandemError):

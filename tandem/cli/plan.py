@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from tandem.cli.plan_table import table
 from tandem.cli.stack_file import read_stack_file
+from tandem.errors import HubFailed
 from tandem.planner.assess import assess
 from tandem.planner.summary import summary
 from tandem.survey import files, survey
+from tandem.survey.hub import hub_model
 
 if TYPE_CHECKING:
     import argparse
@@ -32,12 +35,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="try a value, e.g. serve.maxModelLen=32768",
     )
     parser.add_argument("--offline", action="store_true", help="do not look at the hosts")
+    parser.add_argument(
+        "--hub",
+        action="store_true",
+        help="take config.json and the weights' size from the Hub, before any download",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the plan; return 0 when it fits or is tight, 3 when it is refused."""
+    """Print the plan; return 0 when it fits or is tight, 3 when refused, 1 without the Hub."""
     stack = read_stack_file(arguments.stack, arguments.set)
-    assessment = assess(stack.settings, _facts(stack, offline=arguments.offline))
+    facts = _facts(stack, offline=arguments.offline)
+    model = stack.settings.model
+    if arguments.hub:
+        try:
+            facts = facts.model_copy(update={"model": hub_model(model.id, model.revision)})
+        except HubFailed as problem:
+            print(problem, file=sys.stderr)
+            return 1
+    assessment = assess(stack.settings, facts)
     if arguments.json:
         print(json.dumps(summary(assessment), indent=2))
     else:

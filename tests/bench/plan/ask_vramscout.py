@@ -35,7 +35,7 @@ def answer(question: dict[str, Any], folder: Path) -> dict[str, Any]:
     size = question["weights_bytes"] or 1
     file = SimpleNamespace(rfilename="model.safetensors", size=size)
     info = SimpleNamespace(safetensors=SimpleNamespace(total=size), siblings=[file])
-    huggingface_hub.HfApi.model_info = lambda *_, **__: info
+    setattr(huggingface_hub.HfApi, "model_info", lambda *_, **__: info)  # noqa: B010 - a method
     modern_core.hf_hub_download = lambda **_: str(config)
 
     def plan(length: int) -> Any:

@@ -9,8 +9,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tandem.cli import plan
 from tandem.cli.main import main
+from tandem.errors import HubFailed
+from tandem.survey.facts import ModelFacts
+from tandem.units import GIB
 from tests.builders import changed
+from tests.models import config
 
 CONFIGS = Path(__file__).parents[2] / "cases" / "configs"
 SPARK = {"total": "119.7GiB", "unified": True}
@@ -120,6 +125,40 @@ def test_without_config_json_memory_is_not_weighed_and_said_so(
     said = capsys.readouterr().out
     assert said.startswith("pair: unknown\n")
     assert "Memory is not weighed: the model's config.json is not known" in said
+
+
+def test_what_the_hub_says_of_the_model_counts_when_it_is_asked(
+    stack_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def hub_model(model: str, revision: str | None) -> ModelFacts:
+        asked.append((model, revision))
+        return ModelFacts(config=config("Qwen3-8B"), weights_bytes=15 * GIB)
+
+    monkeypatch.setattr(plan, "hub_model", hub_model)
+    without = [
+        "--set",
+        "model.config=",
+        "--set",
+        "model.weights=",
+        "--set",
+        "serve.maxModelLen=999",
+    ]
+    assert main(["plan", "pair", "--offline", "--hub", *without]) == 0
+    assert "weights   15.00 GiB, safetensors headers" in capsys.readouterr().out
+    assert asked == [("org/model", None)]
+
+
+def test_a_hub_that_does_not_tell_ends_it_in_one_line(
+    stack_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hub_model(model: str, revision: str | None) -> ModelFacts:
+        raise HubFailed(f"the Hub does not tell of {model}")
+
+    monkeypatch.setattr(plan, "hub_model", hub_model)
+    assert main(["plan", "pair", "--offline", "--hub"]) == 1
+    assert capsys.readouterr().err == "the Hub does not tell of org/model\n"
 
 
 BAD = {
