@@ -84,7 +84,7 @@ def test_a_host_that_stops_answering_says_where(
 ) -> None:
     (tmp_path / "a.safetensors").touch()
     (machine / "stat").unlink()
-    program(machine / "stat", "exec sleep 60")
+    program(machine / "stat", "exec sleep 5")
     monkeypatch.setattr("tandem.survey.look.TIMEOUT_SECONDS", 2)
     assert seen(tmp_path).problem == "no answer within 2 s, while looking at: weights"
 

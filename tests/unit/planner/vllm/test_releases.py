@@ -14,7 +14,7 @@ from tests.builders import DIGEST, settings
         ({"image.vllm": "0.19.1"}, (0, 19)),
         ({"image.vllm": "0.32.0rc1+cu130"}, (0, 32)),
         ({"image.reference": "vllm/vllm-openai:v0.11.2"}, (0, 11)),
-        ({"image.reference": f"docker.io/vllm/vllm-openai:v0.9@{DIGEST}"}, (0, 9)),
+        ({"image.reference": f"mirror.example/vllm/vllm-openai:v0.9@{DIGEST}"}, (0, 9)),
         (
             {"image.reference": "host:5000/vllm/vllm-openai:v0.11.2", "image.vllm": "0.12.0"},
             (0, 12),
