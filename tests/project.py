@@ -19,9 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 API_KEY = "the-key-of-the-tests-7c1d09"
 """What nobody may see."""
 
-NO_CHANGES_EXPECTED = 7
-"""Pulumi's exit status when --expect-no-changes found some."""
-
 
 @dataclass(frozen=True)
 class Run:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tandem.cli.columns import columns
-from tandem.cli.stack_file import read_stack_file
+from tandem.cli.stack_file import add_stack_arguments, read_stack_file
+from tandem.cli.statuses import BROKEN, CHANGED, OK
 from tandem.cli.weights import spec
 from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.weights import verify
+from tandem.planner.assess import image_digest
 from tandem.planner.drift import (
     Drift,
     containers_drift,
@@ -28,16 +30,10 @@ if TYPE_CHECKING:
     from tandem.cli.stack_file import StackFile
     from tandem.survey import Facts
 
-NAME = "drift"
-
-NONE, BROKEN, DRIFT = 0, 1, 7
-"""Exit statuses; the engine's own is 7, too."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's words."""
-    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
-    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
+    add_stack_arguments(parser, "print the same facts as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -65,12 +61,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps([drift.model_dump(mode="json") for drift in found], indent=2))
     else:
         print(_table(stack, found))
-    return DRIFT if found else NONE
+    return CHANGED if found else OK
 
 
 def _files(stack: StackFile, facts: Facts) -> tuple[str, ...]:
     """Return a line for each file that is not the manifest's; none where there is no manifest."""
-    wanted = spec(stack, stack.settings.image.digest or facts.image.digest)
+    wanted = spec(stack, image_digest(stack.settings, facts))
     if not Path(wanted.manifest).exists():
         return ()
     try:

@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from tandem.cli.plan_table import table
-from tandem.cli.stack_file import read_stack_file
+from tandem.cli.stack_file import add_stack_arguments, read_stack_file
+from tandem.cli.statuses import BROKEN, OK, REFUSED
 from tandem.errors import HubFailed
 from tandem.planner.assess import assess
 from tandem.planner.summary import summary
@@ -20,13 +21,10 @@ if TYPE_CHECKING:
     from tandem.cli.stack_file import StackFile
     from tandem.survey import Facts
 
-NAME = "plan"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's words."""
-    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
-    parser.add_argument("--json", action="store_true", help="print the same facts as JSON")
+    add_stack_arguments(parser, "print the same facts as JSON")
     parser.add_argument(
         "--set",
         action="append",
@@ -52,13 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
             facts = facts.model_copy(update={"model": hub_model(model.id, model.revision)})
         except HubFailed as problem:
             print(problem, file=sys.stderr)
-            return 1
+            return BROKEN
     assessment = assess(stack.settings, facts)
     if arguments.json:
         print(json.dumps(summary(assessment), indent=2))
     else:
         print(table(stack, assessment))
-    return 3 if assessment.errors else 0
+    return REFUSED if assessment.errors else OK
 
 
 def _facts(stack: StackFile, *, offline: bool) -> Facts:

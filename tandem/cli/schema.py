@@ -11,8 +11,6 @@ from tandem.settings.schema import stack_file_schema
 if TYPE_CHECKING:
     import argparse
 
-NAME = "schema"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's words."""

@@ -14,6 +14,7 @@ from tandem.findings import error
 from tandem.settings import STACKS, Settings, load_settings
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
 LOADER = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
@@ -30,6 +31,12 @@ class StackFile:
     name: str
     folder: Path
     settings: Settings
+
+
+def add_stack_arguments(parser: argparse.ArgumentParser, json_help: str) -> None:
+    """Declare the words of every command on a stack: its file, and whether JSON is printed."""
+    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
+    parser.add_argument("--json", action="store_true", help=json_help)
 
 
 def read_stack_file(given: str, changes: Sequence[str] = ()) -> StackFile:

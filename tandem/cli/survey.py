@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tandem.cli.stack_file import read_stack_file
+from tandem.cli.stack_file import add_stack_arguments, read_stack_file
+from tandem.cli.statuses import OK, REFUSED
 from tandem.cli.survey_table import table
 from tandem.findings import Severity
 from tandem.planner.checks import check_facts
@@ -14,13 +15,10 @@ from tandem.survey import look_at_hosts
 if TYPE_CHECKING:
     import argparse
 
-NAME = "survey"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's words."""
-    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
-    parser.add_argument("--json", action="store_true", help="print all facts as JSON")
+    add_stack_arguments(parser, "print all facts as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -33,4 +31,4 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({**facts.model_dump(mode="json"), "findings": said}, indent=2))
     else:
         print(table(stack.settings, facts, findings))
-    return 3 if any(finding.severity is Severity.ERROR for finding in findings) else 0
+    return REFUSED if any(finding.severity is Severity.ERROR for finding in findings) else OK

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tandem.cli.stack_file import read_stack_file
+from tandem.cli.stack_file import add_stack_arguments, read_stack_file
+from tandem.cli.statuses import BROKEN, CHANGED, OK
 from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.weights import verify
 from tandem.planner.containers import Containers
@@ -20,16 +21,10 @@ if TYPE_CHECKING:
     from tandem.cli.stack_file import StackFile
     from tandem.gates.spec import WeightsSpec
 
-NAME = "weights"
-
-DIFFERENT, BROKEN = 7, 1
-"""Exit statuses: files differ, as Pulumi's drift; the comparison could not be made."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's words."""
-    parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
-    parser.add_argument("--json", action="store_true", help="print what the manifest is as JSON")
+    add_stack_arguments(parser, "print what the manifest is as JSON")
     parser.add_argument(
         "--anew",
         action="store_true",
@@ -51,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         result = verify(wanted, anew=arguments.anew, record=arguments.record)
     except GateFailed as failed:
         print(failed, file=sys.stderr)
-        return DIFFERENT if isinstance(failed, WeightsDiffer) else BROKEN
+        return CHANGED if isinstance(failed, WeightsDiffer) else BROKEN
     print(json.dumps(result, indent=2) if arguments.json else _same(wanted))
-    return 0
+    return OK
 
 
 def _same(wanted: WeightsSpec) -> str:

@@ -9,8 +9,9 @@ from urllib.error import HTTPError
 import pytest
 
 from lab import Lab
+from tandem.survey.engine import NO_CHANGES_EXPECTED
 from tests.chat import chat
-from tests.project import API_KEY, NO_CHANGES_EXPECTED, Project, shown_secrets
+from tests.project import API_KEY, Project, shown_secrets
 
 HEAD = "tandem-e2e-lab-1-ray-head"
 WORKER = "tandem-e2e-lab-2-ray-worker"
