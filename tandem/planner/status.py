@@ -186,7 +186,7 @@ def _server_problem(rows: Sequence[Row], name: str, server: ServerStatus | None)
     if container is None:
         return "its host does not answer"
     if container.state != "running":
-        return f"its container is {container.state}"
+        return f"its container does not run ({container.state})"
     return server.problem if server else "it was not asked"
 
 
