@@ -1,11 +1,15 @@
-"""The image of the stand-in for Ray and vLLM: Debian's Python and the files of lab/stand_in."""
+"""The image of the stand-in for Ray and vLLM: Debian's Python and the files of lab/stand_in.
+
+Beside them it has the real client of the Hub, as the image with the real vLLM has it.
+"""
 
 import shutil
 import tempfile
 from pathlib import Path
 
 from lab import cache, debian
-from lab.image import layout, recipe
+from lab.image import build, layout, recipe
+from lab.image.distributions import copy_with_needs
 from lab.layout import CACHE
 from lab.progress import step
 
@@ -37,6 +41,7 @@ def digest() -> str:
         [
             debian.SUITE,
             *debian.BASE_PACKAGES,
+            recipe.digest(),
             Path(__file__).read_text(),
             cache.text_of(_SOURCE),
         ]
@@ -64,6 +69,7 @@ def _fill(root: Path) -> None:
     # A namespace package: the lab itself is not in the image.
     target = root / _PACKAGES / "lab" / "stand_in"
     shutil.copytree(_SOURCE, target, ignore=shutil.ignore_patterns("__pycache__"))
+    copy_with_needs("huggingface_hub", build.rootfs() / recipe.SITE_PACKAGES, root / _PACKAGES)
     for name, text in _FILES.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
