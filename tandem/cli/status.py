@@ -33,7 +33,11 @@ CLEAR = "\033[H\033[2J"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's words."""
     add_stack_arguments(parser, "print the same facts as JSON")
-    parser.add_argument("--watch", action="store_true", help="look again and again until Ctrl-C")
+    parser.add_argument(
+        "--watch",
+        action="store_true",
+        help=f"look again every {EVERY_SECONDS} seconds until Ctrl-C; JSON is then a line a look",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
     sample: Sample | None = None
     try:
         while status is None or arguments.watch:
+            began = time.monotonic()
             status, sample = _look(stack, sample)
-            clears = arguments.watch and sys.stdout.isatty()
-            print(_text(status, as_json=arguments.json, clears=clears), flush=True)
+            print(_text(status, as_json=arguments.json, watches=arguments.watch), flush=True)
             if arguments.watch:
-                time.sleep(EVERY_SECONDS)
+                time.sleep(max(0, EVERY_SECONDS - (time.monotonic() - began)))
     except KeyboardInterrupt:
         print()  # a terminal has ^C in the line
     return BROKEN if status is None else _exit_status(status)
@@ -62,10 +66,10 @@ def _look(stack: StackFile, before: Sample | None) -> tuple[Status, Sample | Non
     return judge(settings, name, hosts, before), samples[-1] if samples else None
 
 
-def _text(status: Status, *, as_json: bool, clears: bool) -> str:
+def _text(status: Status, *, as_json: bool, watches: bool) -> str:
     if as_json:
-        return status.model_dump_json()
-    return f"{CLEAR if clears else ''}{table(status)}"
+        return status.model_dump_json(indent=None if watches else 2)
+    return f"{CLEAR if watches and sys.stdout.isatty() else ''}{table(status)}"
 
 
 def _exit_status(status: Status) -> int:

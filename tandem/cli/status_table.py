@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tandem.planner.status import Load, Row, Status
 
 _UNKNOWN = "-"
-_HEAD = ("host", "role", "rank", "state", "up", "restarts", "image", "memory", "host's free")
+_HEAD = ("host", "role", "rank", "state", "up", "restarts", "image", "memory", "free on host")
 
 
 def table(status: Status) -> str:

@@ -77,7 +77,7 @@ def test_all_is_well_and_ends_with_0(
     assert capsys.readouterr().out.splitlines() == [
         "one: 1 of 1 as they should be, the server answers",
         "",
-        "host    role    rank  state    up     restarts  image         memory   host's free",
+        "host    role    rank  state    up     restarts  image         memory   free on host",
         "host-1  server  0     running  2h 5m  1         bbbbbbbbbbbb  700 MiB  48.0 of 64.0 GiB",
         "",
         "server    http://10.0.0.1:8000 answers",
