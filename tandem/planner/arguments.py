@@ -36,7 +36,7 @@ def listen_address(settings: Settings) -> str:
 
 
 def server_url(settings: Settings) -> str:
-    """Return where the API is asked, without a path."""
+    """Return where the head itself reaches the API."""
     listen = listen_address(settings)
     host = str(settings.head.address) if listen == "0.0.0.0" else listen
     return f"http://{host}:{settings.serve.port}"
