@@ -43,21 +43,30 @@ def merged(logs: Sequence[ContainerLog], prefixes: Prefixes, *, plain: bool) -> 
 def header(log: ContainerLog, record: KeptRecord) -> str:
     """Return what was noted of a container when its log was kept."""
     said = [
-        f"kept {_time(record.kept)}",
-        (record.reason or "nobody knows why").replace("gave-up:", "gave up: "),
-        f"it was {record.status}" if record.status else "",
-        f"exit status {record.exit_code}" if record.exit_code is not None else "",
-        "out of memory" if record.oom_killed else "",
+        f"kept at {_time(record.kept)}",
+        (record.reason or "for an unknown reason").replace("gave-up:", "gave up: "),
+        *_ending(record),
         f"{record.restarts} restarts" if record.restarts is not None else "",
-        f"started {_time(record.started_at)}",
-        f"ended {_time(record.finished_at)}" if record.finished_at else "",
         record.error or "",
     ]
     return f"{log.host} {log.role or log.container}: {', '.join(filter(None, said))}"
 
 
+def _ending(record: KeptRecord) -> Iterator[str]:
+    """Yield how it ended; what still runs has an exit status of 0 and an end in the year 1."""
+    if record.status == "running":
+        yield f"running since {_time(record.started_at)}"
+        return
+    yield record.status or ""
+    if record.exit_code is not None:
+        yield f"exit status {record.exit_code}"
+    if record.oom_killed:
+        yield "out of memory"
+    yield f"ran from {_time(record.started_at)} to {_time(record.finished_at)}"
+
+
 def _time(time: str | None) -> str:
     """Return a time of Docker's to the second; its zero is the year 1."""
     if not time or time.startswith("0001-"):
-        return "never" if time else "at an unknown time"
+        return "never" if time else "an unknown time"
     return time[:19].replace("T", " ")

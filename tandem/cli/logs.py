@@ -9,6 +9,7 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, NoReturn
 
+from tandem.cli.columns import paragraphs
 from tandem.cli.log_lines import Prefixes, header, merged
 from tandem.cli.new_lines import NewLines
 from tandem.cli.stack_file import read_stack_file
@@ -102,11 +103,9 @@ class _Reader:
         """Print what was kept."""
         seen = read_logs(self._hosts, self._stack, "kept", lines)
         logs = self._logs(seen)
-        for log in logs:
-            if log.record is not None:
-                print(header(log, log.record))
-        if logs:
-            print()
+        headers = [header(log, log.record) for log in logs if log.record is not None]
+        if headers:
+            print("\n".join(paragraphs(headers)), end="\n\n")
         self._print(logs)
         if not logs and not self._problems:
             print(f"{self._stack}: no log was kept on {self._names}", file=sys.stderr)

@@ -11,6 +11,7 @@ import json
 import math
 import sys
 import time
+import urllib.error
 import urllib.request
 from typing import Any
 
@@ -30,8 +31,10 @@ def read(url: str, seconds: float = 0) -> dict[str, Any]:
     """Return whether the server at ``url`` is healthy, and one sample or two of its numbers."""
     try:
         _get(f"{url}/health")
+    except urllib.error.HTTPError as refusal:
+        return {"problem": f"/health: {refusal}", "samples": []}
     except OSError as problem:
-        return {"problem": f"{url}/health: {problem}", "samples": []}
+        return {"problem": f"/health: {getattr(problem, 'reason', problem)}", "samples": []}
     samples = []
     try:
         samples.append(sample(_get(f"{url}/metrics")))

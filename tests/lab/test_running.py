@@ -190,11 +190,12 @@ def test_what_was_kept_is_shown_merged_under_its_headers(
 ) -> None:
     done = deployment.tandem("logs", "--previous")
     assert (done.code, done.err) == (0, "")
-    first, second, empty, *lines = done.out.splitlines()
-    assert first.startswith("lab-1 server: kept 2026-11-30 12:20:00, gave up: ready")
-    assert second.startswith("lab-2 worker: kept ") and "out of memory" in second
-    assert empty == ""
-    assert [line.partition("words")[2] for line in lines] == [" of the worker", " of the server"]
+    noted, _, lines = done.out.partition("\n\n")
+    first, second = noted.replace("\n    ", " ").splitlines()
+    assert first.startswith("lab-1 server: kept at 2026-11-30 12:20:00, gave up: ready")
+    assert second.startswith("lab-2 worker: kept at ") and "out of memory" in second
+    words = [line.partition("words")[2] for line in lines.splitlines()]
+    assert words == [" of the worker", " of the server"]
 
 
 def test_following_goes_on_over_a_replaced_container_and_leaves_nothing_behind(

@@ -156,12 +156,12 @@ def test_what_was_kept_has_a_header_for_each_container(
     asked = hosts(monkeypatch, wrote("host-1", "server", (1, "killed"), record=RECORD))
     assert main(["logs", stack_file, "--previous"]) == 0
     assert asked == [("kept", logs.LINES)]
-    assert capsys.readouterr().out.splitlines() == [
-        "host-1 server: kept 2026-11-30 12:20:00, gave up: ready, it was exited, exit status 137,"
-        " out of memory, 2 restarts, started 2026-11-30 12:00:00, ended 2026-11-30 12:10:00",
-        "",
-        "host-1  server  2026-11-30 12:00:01.000  killed",
-    ]
+    noted, _, lines = capsys.readouterr().out.partition("\n\n")
+    assert " ".join(noted.split()) == (
+        "host-1 server: kept at 2026-11-30 12:20:00, gave up: ready, exited, exit status 137, "
+        "out of memory, ran from 2026-11-30 12:00:00 to 2026-11-30 12:10:00, 2 restarts"
+    )
+    assert lines == "host-1  server  2026-11-30 12:00:01.000  killed\n"
 
 
 def test_a_record_that_says_nothing_is_no_traceback(
@@ -169,7 +169,20 @@ def test_a_record_that_says_nothing_is_no_traceback(
 ) -> None:
     hosts(monkeypatch, wrote("host-1", "", (1, "killed"), record=KeptRecord()))
     assert main(["logs", stack_file, "--previous"]) == 0
-    assert "kept at an unknown time" in capsys.readouterr().out
+    assert "kept at an unknown time, for an unknown reason" in capsys.readouterr().out
+
+
+def test_what_ran_when_it_was_kept_has_no_exit_status(
+    stack_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = {"status": "running", "exit_code": 0, "reason": "removed", "oom_killed": False}
+    record = RECORD.model_copy(update={**changes, "finished_at": "0001-01-01T00:00:00Z"})
+    hosts(monkeypatch, wrote("host-1", "server", (1, "x"), record=record))
+    main(["logs", stack_file, "--previous"])
+    assert capsys.readouterr().out.splitlines()[0] == (
+        "host-1 server: kept at 2026-11-30 12:20:00, removed, running since 2026-11-30 12:00:00,"
+        " 2 restarts"
+    )
 
 
 @pytest.mark.parametrize(
