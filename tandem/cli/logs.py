@@ -76,7 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
             return reader.previous(lines)
         return reader.now(lines, arguments.since or "", follows=arguments.follow)
     except KeyboardInterrupt:
-        print()  # a terminal has ^C in the line
+        if sys.stdout.isatty():
+            print()  # after the terminal's ^C
     except BrokenPipeError:
         # Who reads wants no more; what is still to be written would fail at the end, too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -53,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.watch:
                 time.sleep(max(0, EVERY_SECONDS - (time.monotonic() - began)))
     except KeyboardInterrupt:
-        print()  # a terminal has ^C in the line
+        if sys.stdout.isatty():
+            print()  # after the terminal's ^C
     return BROKEN if status is None else _exit_status(status)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -237,3 +239,18 @@ def test_following_shows_what_is_new_alone_and_tells_a_silent_host_once(
     ]
     assert said.err == "host-2 does not answer: Connection refused\n"
     assert asked[0] == ("host-1", "2026-11-30T12:00:27Z")
+
+
+def test_a_reader_that_wants_no_more_is_no_traceback(stack_file: str, tmp_path: Path) -> None:
+    many = 'while :; do echo "log\ta\tserver\t2026-11-30T12:00:00.000000000Z line"; done'
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\n({many}) | head -n 20000\n")
+    (tmp_path / "ssh").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    words = [sys.executable, "-m", "tandem", "logs", stack_file, "--lines", "20000"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith("host-1  server  ")
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 0
