@@ -41,8 +41,9 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         'did you mean "maxModelLen"? [unknown-key]',
     ),
     "a key like no other": (
-        {"model.source.hub": True},
-        "tandem:model.source.hub: this key is not known; known here: path [unknown-key]",
+        {"model.source.volume": True},
+        "tandem:model.source.volume: this key is not known; known here: path, hub, endpoint "
+        "[unknown-key]",
     ),
     "no hosts": (
         {"hosts": None},
