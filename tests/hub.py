@@ -12,7 +12,7 @@ import json
 import struct
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,13 +45,21 @@ class StandInHub:
     token: str | None = None
     """What has to be sent for a file; None: everybody may have it."""
     cut: dict[str, int] = field(default_factory=dict)
-    """At which byte of a file the connection ends. After that it is not given any more."""
+    """At which byte of a file the connection to a client ends, and the client has no more of it."""
+    broken: set[tuple[str, str]] = field(default_factory=set)
+    """Clients and files for which that has happened."""
     spoiled: dict[str, bytes] = field(default_factory=dict)
     """What is given, once, in the place of a file."""
-    given: Counter[str] = field(default_factory=Counter)
-    """Bytes that were given of each file, to all who asked."""
-    asked: list[str] = field(default_factory=list)
-    """Path of every request."""
+    given: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """Bytes that each client was given of each file."""
+    watch: Callable[[], object] = lambda: None
+    """Called before a file is given."""
+
+    def heal(self) -> None:
+        """Break nothing any more, and forget what was given."""
+        self.cut.clear()
+        self.broken.clear()
+        self.given.clear()
 
     def listing(self, model: str) -> dict[str, Any]:
         """Return what the Hub's API says of a model."""
@@ -73,7 +81,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         parts = [unquote(part) for part in urlsplit(self.path).path.strip("/").split("/")]
-        self.hub.asked.append(self.path)
         if parts[:2] == ["api", "models"]:
             # /api/models/org/model/revision/REVISION
             self._list("/".join(parts[2:4]), (parts[5:] or ["main"])[0])
@@ -105,12 +112,14 @@ class _Handler(BaseHTTPRequestHandler):
         first, _, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
         start, end = int(first or 0), int(last or len(content) - 1) + 1
         until = min(end, hub.cut.get(name, end))
-        if until <= start:
+        who = (self.client_address[0], name)
+        if who in hub.broken:
             return self._answer(500)
         if self.command == "GET":
-            hub.given[name] += until - start
+            hub.watch()
+            hub.given[who] += until - start
             if until < end:
-                hub.cut[name] = 0
+                hub.broken.add(who)
         self._answer(206 if first else 200, content[start:end], upto=until - start)
 
     def _answer(

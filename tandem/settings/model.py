@@ -22,6 +22,11 @@ _ONE_SOURCE: dict[str, Any] = {
     "oneOf": [{"required": ["path"]}, {"required": ["hub"]}],
     "dependentRequired": {"endpoint": ["hub"]},
 }
+_OF_THE_HUB: dict[str, Any] = {
+    "if": {"properties": {"source": {"required": ["hub"]}}},
+    "then": {"required": ["revision"]},
+    "else": {"properties": {"deleteOnDestroy": {"const": False}}},
+}
 
 
 class ModelSource(SettingsModel):
@@ -58,10 +63,12 @@ class ModelSource(SettingsModel):
 class ModelSettings(SettingsModel):
     """The model."""
 
+    model_config = ConfigDict(json_schema_extra=_OF_THE_HUB)
+
     id: Annotated[str, Field(min_length=1)]
     """The model's name at its publisher, e.g. ``Qwen/Qwen3.5-122B-A10B-FP8``."""
     source: ModelSource
-    """Where the weights are."""
+    """Where the weights are: ``path`` or ``hub``, exactly one."""
     revision: (
         Annotated[str, Field(min_length=1), WithJsonSchema({"type": "string", "pattern": _COMMIT})]
         | None
