@@ -21,7 +21,7 @@ import shutil
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -101,7 +101,7 @@ def is_right(path: Path, entry: Entry) -> bool:
 
     Whoever compares with the manifest hashes the large ones.
     """
-    if not path.is_file() or path.stat().st_size != entry.size:
+    if not path.is_file() or _size(path) != entry.size:
         return False
     return entry.sha256 is not None or git_hash(path.read_bytes()) == entry.blob
 
@@ -139,12 +139,8 @@ class Folder:
     @property
     def done(self) -> int:
         """Return how many bytes are there."""
-        return sum(
-            path.stat().st_size
-            for name in self.entries
-            for path in (self.file(name), self.part(name))
-            if path.is_file()
-        )
+        places = ((self.file(name), self.part(name)) for name in self.entries)
+        return sum(_size(path) for pair in places for path in pair)
 
     def keep(self, answer: dict[str, object]) -> None:
         """Write the manifest beside the files."""
@@ -212,16 +208,15 @@ class Hub:
 
         Raises Refused when it does not come whole, or is another one than was announced.
         """
-        with part.open("ab"):
-            pass  # there from now on
-        if part.stat().st_size > entry.size:
+        part.touch()
+        if _size(part) > entry.size:
             os.truncate(part, 0)
-        if part.stat().st_size < entry.size:
+        if _size(part) < entry.size:
             try:
                 # Not opened to append: where a Hub has no ranges, it is written from the start.
                 with part.open("r+b") as file:
-                    size = file.seek(0, os.SEEK_END)
-                    self._get(self._url(name), file, resume_size=size, expected_size=entry.size)
+                    start = file.seek(0, os.SEEK_END)
+                    self._get(self._url(name), file, resume_size=start, expected_size=entry.size)
             except Exception as problem:
                 raise Refused(f"{name}: {self.refusal(problem)}") from None
         if not is_right(part, entry):
@@ -294,10 +289,13 @@ def fetch_all(question: Question, path: Path) -> dict[str, object]:
         folder.part(name).replace(folder.file(name))
 
     progress = Progress(folder, total)
-    # Without an end of its own: what fails ends the program, and the others' parts stay.
+    # No `with`, which would wait for all: what fails ends the program, and the others' parts stay.
     pool = ThreadPoolExecutor(AT_ONCE)
     try:
-        list(pool.map(fetch_one, sorted(missing, key=lambda name: -entries[name].size)))
+        largest_first = sorted(missing, key=lambda name: -entries[name].size)
+        files = [pool.submit(fetch_one, name) for name in largest_first]
+        for file in wait(files, return_when=FIRST_EXCEPTION).done:
+            file.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         progress.end()
@@ -311,6 +309,13 @@ def fetch_all(question: Question, path: Path) -> dict[str, object]:
     about = {"model": question.model, "revision": question.revision}
     folder.keep({**about, "files": answer})
     return answer
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # or it is being moved to its place
+        return 0
 
 
 def _sha256(path: Path) -> str:

@@ -112,6 +112,15 @@ def test_only_what_a_host_lacks_or_has_wrong_is_fetched_to_it(
     assert "host-2: config.json" not in said
 
 
+def test_a_large_file_that_came_wrong_is_fetched_again_at_once(
+    hub: StandInHub, folders: dict[str, Path]
+) -> None:
+    hub.spoiled[SHARD] = FILES[SHARD][:-1] + b"x"
+    fetch_and_verify(spec())
+    assert files(folders["model-1"]) == files(folders["model-2"]) == FILES
+    assert hub.given == {(HERE, SHARD): 3 * len(FILES[SHARD]), (HERE, "config.json"): 2 * 2}
+
+
 def test_a_model_that_no_host_may_read_is_told_for_each(
     hub: StandInHub, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tandem.remote import source
-from tandem.remote.fetch_model import needed
+from tandem.remote import fetch_model, source
+from tandem.remote.fetch_model import Entry, Folder, Progress, needed
 from tests.hub import COMMIT, StandInHub, shard, stand_in_hub
 
 LARGE = "model-00001-of-00002.safetensors"
@@ -178,6 +180,24 @@ def test_a_disk_without_room_is_told_before_anything_is_fetched(
     huge = {"rfilename": "a.bin", "size": 1 << 60, "blobId": "0" * 40}
     hub.listing = lambda model: {"id": model, "sha": COMMIT, "siblings": [huge]}  # type: ignore[method-assign]
     assert last(run(hub, folder)).startswith("1073741824.00 GiB are to come, ")
+
+
+def test_how_far_it_is_is_told_with_rate_and_time_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fetch_model, "REPORT_SECONDS", 0.2)
+    entries = {name: Entry(1024**2, None, "b" * 40) for name in ("here", "coming")}
+    folder = Folder(tmp_path, entries)
+    folder.file("here").write_bytes(bytes(1024**2))
+    progress = Progress(folder, 2 * 1024**2)
+    folder.part("coming").write_bytes(bytes(1024**2 // 2))
+    deadline = time.monotonic() + 10
+    said = ""
+    while "left" not in said and time.monotonic() < deadline:
+        time.sleep(0.05)
+        said += capsys.readouterr().err
+    progress.end()
+    assert re.match(r"0\.0 of 0\.0 GiB fetched, 0\.00\d GiB/s, [01] s left\n", said)
 
 
 def test_without_safetensors_the_weights_are_those_of_the_top_folder() -> None:
