@@ -187,3 +187,26 @@ def test_the_files_go_with_the_stack_where_that_was_declared(stack: Project, hos
     destroyed = stack.pulumi("destroy", "--yes", "--skip-preview")
     assert destroyed.code == 0, destroyed.text
     assert volumes(hosts) == ["", ""]
+
+
+def test_a_stack_goes_over_from_a_folder_to_the_hub_and_back(
+    stack: Project, hub: StandInHub, hosts: Lab, token: None
+) -> None:
+    from_hub = ({"hub": True, "endpoint": hub.address}, COMMIT)
+    from_folder = ({"path": f"/srv/models/{MODEL.partition('/')[2]}"}, None)
+    stack.change("model.deleteOnDestroy", False)
+    for (source, revision), volume in (
+        (from_folder, "tandem-hub-lab-2-model"),
+        (from_hub, VOLUMES[1]),
+        (from_folder, "tandem-hub-lab-2-model"),
+    ):
+        stack.change("model.source", source)
+        stack.change("model.revision", COMMIT)
+        if revision is None:
+            stack.change("model.revision", None)
+        done = stack.up()
+        assert done.code == 0, done.text
+        mounts = "docker inspect tandem-hub-lab-2-ray-worker --format '{{json .Mounts}}'"
+        mounted = {mount["Name"] for mount in json.loads(hosts.hosts[1].ssh(mounts).stdout)}
+        assert volume in mounted
+        assert stack.planned() == {}
