@@ -46,8 +46,16 @@ class DockerHost(pulumi.ComponentResource):
             f"{name}-model",
             name=volume.name,
             driver="local",
-            driver_opts={"type": "none", "o": "bind", "device": volume.device or ""},
-            opts=on_host,
+            driver_opts=(
+                {"type": "none", "o": "bind", "device": volume.device} if volume.device else None
+            ),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                provider=self.provider,
+                # Not protect: that would refuse to destroy the stack, and this leaves the volume
+                # behind for the next `up`, which takes it over.
+                retain_on_delete=volume.is_kept,
+            ),
         )
         self.hashes_volume = docker.Volume(
             f"{name}-hashes", name=plan.hashes_volume.name, opts=on_host

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tandem.findings import Finding
 
@@ -52,8 +52,14 @@ class GateFailed(TandemError):
 
 
 class WeightsDiffer(GateFailed):
-    """A file of the model is wrong, missing or extra on a host; one line for each."""
+    """A file of the model is wrong, missing or extra on a host; one line for each.
 
-    def __init__(self, text: str, lines: Iterable[str] = ()) -> None:
+    ``files`` are the names of all of them by host.
+    """
+
+    def __init__(
+        self, text: str, lines: Iterable[str] = (), files: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
         self.lines = tuple(lines)
+        self.files = files or {}
         super().__init__(text)

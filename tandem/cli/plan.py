@@ -13,7 +13,7 @@ from tandem.errors import HubFailed
 from tandem.planner.assess import assess
 from tandem.planner.summary import summary
 from tandem.survey import files, survey
-from tandem.survey.hub import hub_model
+from tandem.survey.hub import hub_facts, hub_model
 
 if TYPE_CHECKING:
     import argparse
@@ -47,7 +47,9 @@ def run(arguments: argparse.Namespace) -> int:
     model = stack.settings.model
     if arguments.hub:
         try:
-            facts = facts.model_copy(update={"model": hub_model(model.id, model.revision)})
+            known = hub_model(model.id, model.revision, model.source.endpoint)
+            hub = hub_facts(model) if model.source.hub else None
+            facts = facts.model_copy(update={"model": known, "hub": hub})
         except HubFailed as problem:
             print(problem, file=sys.stderr)
             return BROKEN

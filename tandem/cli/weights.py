@@ -1,4 +1,4 @@
-"""Compare the model's files on every host with the manifest now; the hosts stay as they are."""
+"""Compare the model's files on every host with the manifest now; without --fetch they stay so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tandem.cli.stack_file import add_stack_arguments, read_stack_file
 from tandem.cli.statuses import BROKEN, CHANGED, OK
 from tandem.errors import GateFailed, WeightsDiffer
-from tandem.gates.weights import verify
+from tandem.gates.weights import fetch_and_verify, verify
 from tandem.planner.containers import Containers
 from tandem.planner.verification import weights_spec
 from tandem.survey import survey
@@ -35,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="make the manifest from the first host's files, in the place of one that is there",
     )
+    parser.add_argument(
+        "--fetch",
+        action="store_true",
+        help="fetch again from the Hub what is wrong or missing, and nothing else",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,12 +48,20 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if not arguments.record and not Path(wanted.manifest).exists():
             raise GateFailed(f"there is no {wanted.manifest}: `pulumi up` makes it, once")
-        result = verify(wanted, anew=arguments.anew, record=arguments.record)
+        result = _result(wanted, arguments)
     except GateFailed as failed:
         print(failed, file=sys.stderr)
         return CHANGED if isinstance(failed, WeightsDiffer) else BROKEN
     print(json.dumps(result, indent=2) if arguments.json else _same(wanted))
     return OK
+
+
+def _result(wanted: WeightsSpec, arguments: argparse.Namespace) -> dict[str, object]:
+    if not arguments.fetch:
+        return verify(wanted, anew=arguments.anew, record=arguments.record)
+    if wanted.hub is None:
+        raise GateFailed("--fetch is for model.source.hub; copy the files into the folder yourself")
+    return fetch_and_verify(wanted, anew=arguments.anew)
 
 
 def _same(wanted: WeightsSpec) -> str:

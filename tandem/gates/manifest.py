@@ -6,7 +6,8 @@ that the first `up`, which writes it, leaves nothing to do for the second one. I
 when there is none: files that differ from it later are an error, whoever looks, until somebody has
 it made anew on purpose (`python -m tandem weights --record`). Commit it, and every operator
 compares with the same files; the gate's output in the state, which all of them see, is the second
-witness where it was not committed.
+witness where it was not committed. With files from the Hub it is made from the Hub's own words, and
+the commit is the second witness.
 """
 
 from __future__ import annotations

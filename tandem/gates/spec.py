@@ -25,13 +25,13 @@ class Watched:
 
 @dataclass(frozen=True)
 class WeightsFolder:
-    """The model's files on one host: the volume that is bound to them."""
+    """The model's files on one host: the volume that is bound to them, or holds them."""
 
     host: str
     target: SshTarget
     volume: str
-    device: str
-    """The host's folder; another one has to be verified anew."""
+    device: str | None
+    """The host's folder; another one has to be verified anew. None with files from the Hub."""
     hashes: str
     """Volume that keeps what was hashed, so that it is not read again."""
 
@@ -39,6 +39,14 @@ class WeightsFolder:
     def of(cls, data: dict[str, Any]) -> WeightsFolder:
         """Make one from JSON data."""
         return cls(**{**data, "target": _target(data)})
+
+
+@dataclass(frozen=True)
+class HubSource:
+    """Where the files come from."""
+
+    endpoint: str | None
+    """The Hub's address; None is what HF_ENDPOINT says to whoever runs the gate."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ class WeightsSpec:
     """Commit that the files are declared to be of."""
     manifest: str
     """A file of JSON, relative to the project's folder."""
+    hub: HubSource | None = None
+    """None where somebody puts the files there."""
 
     def to_json(self) -> str:
         """Return the spec as JSON, the same text for the same spec."""
@@ -63,7 +73,9 @@ class WeightsSpec:
     def from_json(cls, text: str) -> WeightsSpec:
         """Read what ``to_json`` wrote."""
         data = json.loads(text)
-        return cls(**{**data, "folders": tuple(WeightsFolder.of(one) for one in data["folders"])})
+        data["folders"] = tuple(WeightsFolder.of(one) for one in data["folders"])
+        data["hub"] = HubSource(**data["hub"]) if data["hub"] else None
+        return cls(**data)
 
 
 @dataclass(frozen=True)

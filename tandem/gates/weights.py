@@ -1,6 +1,7 @@
 """The weights gate: every host has exactly the files of the model's manifest.
 
 Where there is no manifest it is made from the first host's files, once (tandem/gates/manifest.py).
+With files from the Hub it is what the Hub says of the commit, and what a host lacks is fetched.
 All hosts work at once. The gate runs when the stack file names another folder, image, host or
 revision; `python -m tandem weights` compares at any other time.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.containers import say
+from tandem.gates.fetching import fetch_everywhere
 from tandem.gates.hashing import hash_everywhere
 from tandem.gates.manifest import (
     SHORT,
@@ -27,12 +29,15 @@ from tandem.gates.run import run_gate
 from tandem.gates.spec import WeightsSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tandem.gates.hashing import Found
 
 MOST_FILES = 8
 """How many files of a host are named."""
+FETCH = "`python -m tandem weights STACKFILE --fetch` fetches them again"
+ROUNDS = 3
+"""How often files are fetched that are not the manifest's: a second time would be bad luck."""
 RECORD = "`python -m tandem weights STACKFILE --record` makes the manifest"
 _GIB = 1024**3
 
@@ -52,12 +57,14 @@ def verify(
     known = None if record else read_manifest(path, spec.model, spec.revision)
     found = hash_everywhere(spec.folders, spec.image, known.sizes if known else None, anew=anew)
     manifest = known or _made(spec, found[0], before)
-    lines = [line for one in found for line in _shortened(one, differences(manifest, one, found))]
+    wrong = {one.host: differences(spec, manifest, one, found) for one in found}
+    lines = [line for host, words in wrong.items() for line in _shortened(host, words.values())]
     if lines:
         whose = spec.manifest if known else f"{found[0].host}, the first one"
         header = f"not every host has the files of {whose}:"
         way = _way(spec, is_known=known is not None)
-        raise WeightsDiffer("\n".join([header, *lines, way]), lines)
+        names = {host: sorted(words) for host, words in wrong.items() if words}
+        raise WeightsDiffer("\n".join([header, *lines, way]), lines, names)
     if known is None:
         write_manifest(path, manifest)
         say(f"{path} is made from the files of {found[0].host}: commit it")
@@ -70,26 +77,57 @@ def verify(
     return {**manifest.summary, "manifest": spec.manifest}
 
 
-def differences(manifest: Manifest, found: Found, everywhere: Sequence[Found]) -> list[str]:
-    """Return a line for each file of one host that is not as the manifest has it."""
-    lines = []
+def fetch_and_verify(spec: WeightsSpec, *, anew: bool = False) -> dict[str, object]:
+    """Do as ``verify`` does, and fetch from the Hub what a host lacks or has wrong.
+
+    Raises as ``verify`` does, and GateFailed when the Hub does not give a file.
+    """
+    path = Path(spec.manifest)
+    manifest = read_manifest(path, spec.model, spec.revision)
+    if manifest is None:
+        manifest = fetch_everywhere(spec, None, {one.host: () for one in spec.folders})
+        write_manifest(path, manifest)
+        say(f"{path} is what the Hub has of {spec.model}: commit it")
+    for _ in range(ROUNDS):
+        try:
+            return verify(spec, anew=anew)
+        except WeightsDiffer as differ:
+            anew = False
+            say("\n".join(differ.lines))
+            if fetch_everywhere(spec, manifest, differ.files) != manifest:
+                raise GateFailed(
+                    f"{path} is not what the Hub has of {spec.model} at {spec.revision}; "
+                    "restore the file, or remove it: the next `pulumi up` makes it from the Hub"
+                ) from None
+    return verify(spec)
+
+
+def differences(
+    spec: WeightsSpec, manifest: Manifest, found: Found, everywhere: Sequence[Found]
+) -> dict[str, str]:
+    """Return a line for each file of one host that is not as the manifest has it, by name."""
+    lines = {}
+
+    def note(name: str, words: str, way: str) -> None:
+        # One line at the end says it for all that come from the Hub.
+        lines[name] = f"{name} {words}" if spec.hub else f"{name} {words}; {way}"
+
     for name, problem in found.problems.items():
-        lines.append(f"{name} can't be used: {problem}; {_replace(manifest, name, everywhere)}")
+        note(name, f"can't be used: {problem}", _replace(manifest, name, everywhere))
     for name, entry in manifest.files.items():
         again = _replace(manifest, name, everywhere)
         size, digest = found.sizes.get(name), found.hashes.get(name)
         if name in found.problems:
             continue
         if size is None:
-            lines.append(f"{name} is missing ({entry.size} bytes, {entry.sha256[:SHORT]}); {again}")
+            note(name, f"is missing ({entry.size} bytes, {entry.sha256[:SHORT]})", again)
         elif size != entry.size:
-            lines.append(f"{name} has {size} bytes, not {entry.size}; {again}")
+            note(name, f"has {size} bytes, not {entry.size}", again)
         elif digest is not None and digest != entry.sha256:
             ours, theirs = digest[:SHORT], entry.sha256[:SHORT]
-            lines.append(f"{name} has SHA-256 {ours}, not {theirs}; {again}")
+            note(name, f"has SHA-256 {ours}, not {theirs}", again)
     for name in sorted(found.sizes.keys() - manifest.files.keys()):
-        size = found.sizes[name]
-        lines.append(f"{name} ({size} bytes) is extra; move it out of the folder")
+        note(name, f"({found.sizes[name]} bytes) is extra", "move it out of the folder")
     return lines
 
 
@@ -99,13 +137,15 @@ def _replace(manifest: Manifest, name: str, everywhere: Sequence[Found]) -> str:
     return f"copy it from {next(others, 'where it came from')}"
 
 
-def _shortened(found: Found, lines: Sequence[str]) -> list[str]:
-    shown = [f"{found.host}: {line}" for line in lines[:MOST_FILES]]
-    more = len(lines) - MOST_FILES
-    return [*shown, f"{found.host}: and {more} more files"] if more > 0 else shown
+def _shortened(host: str, lines: Iterable[str]) -> list[str]:
+    said = [f"{host}: {line}" for line in lines]
+    more = len(said) - MOST_FILES
+    return [*said[:MOST_FILES], f"{host}: and {more} more files"] if more > 0 else said
 
 
 def _way(spec: WeightsSpec, *, is_known: bool) -> str:
+    if spec.hub:
+        return FETCH
     if not is_known:
         return f"if {spec.folders[0].host} has the wrong ones: replace them there"
     return (
@@ -125,7 +165,7 @@ def _made(spec: WeightsSpec, found: Found, before: str) -> Manifest:
     if not found.sizes:
         lines.append("the folder has no files")
     if lines:
-        raise GateFailed("\n".join(_shortened(found, lines)))
+        raise GateFailed("\n".join(_shortened(found.host, lines)))
     manifest = Manifest(spec.model, spec.revision, found.files)
     for path, other in manifests_of(Path(spec.manifest).parent, spec.model):
         is_other = None not in (other.revision, spec.revision) and other.revision != spec.revision
@@ -169,7 +209,10 @@ def _not_as_downloaded(revision: str | None, found: Found) -> list[str]:
 
 def main(text: str) -> dict[str, object]:
     """Run the gate as Pulumi does: the result of the last run is in the environment."""
-    return verify(WeightsSpec.from_json(text), os.environ.get("PULUMI_COMMAND_STDOUT", ""))
+    spec = WeightsSpec.from_json(text)
+    if spec.hub:
+        return fetch_and_verify(spec)
+    return verify(spec, os.environ.get("PULUMI_COMMAND_STDOUT", ""))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tandem.errors import UnreadableConfig
 from tandem.findings import Finding, Severity, warning
-from tandem.planner.checks import check_facts
+from tandem.planner.checks import check_facts, check_hub
 from tandem.planner.layout import layout
 from tandem.planner.memory.fit import fit
 from tandem.planner.memory.result import Fit, Verdict
@@ -56,7 +56,8 @@ def assess(settings: Settings, facts: Facts) -> Assessment:
     start = start_of(settings, image_digest(settings, facts), memory)
     earlier = measured(start, facts.starts)
     of_model, weighed = _weigh(settings, facts.model, ranks, memory, earlier)
-    findings = [*check(settings), *check_facts(settings, facts), *of_model]
+    of_hosts = [*check_hub(settings, facts.hub), *check_facts(settings, facts)]
+    findings = [*check(settings), *of_hosts, *of_model]
     return Assessment(
         findings=tuple(sorted(findings, key=lambda finding: finding.severity)),
         ranks=ranks,
@@ -79,7 +80,7 @@ def _weigh(
     except UnreadableConfig as problem:
         unread = warning(
             "config-not-read",
-            "tandem:model.config" if settings.model.config else "tandem:model.source.path",
+            "tandem:model.config" if settings.model.config else "tandem:model.source",
             f"config.json: {problem}",
             "memory and shard widths are not checked",
         )

@@ -38,8 +38,12 @@ class Containers:
 
     def model_volume(self, host: HostSettings) -> VolumeSpec:
         """Return the volume that holds the weights on ``host``."""
+        model = self._settings.model
+        if model.source.hub:
+            name = model.source.on_host(self._stack, host.name)
+            return VolumeSpec(name=name, is_kept=not model.delete_on_destroy)
         name = f"tandem-{self._stack}-{host.name}-model"
-        return VolumeSpec(name=name, device=self._settings.model.source.path)
+        return VolumeSpec(name=name, device=model.source.path)
 
     def hashes_volume(self, host: HostSettings) -> VolumeSpec:
         """Return the volume that keeps the hashes of the weights on ``host``."""

@@ -49,6 +49,8 @@ def host_environment(
         "RAY_OVERRIDE_NODE_IP_ADDRESS": address,
         # On unified memory Ray takes loaded weights for a leak and kills the worker.
         "RAY_memory_monitor_refresh_ms": "0",
+        # What was compared is what is served: nothing is fetched beside it.
+        "HF_HUB_OFFLINE": "1",
     }
     if interface is not None:
         env |= dict.fromkeys(INTERFACE_VARIABLES, interface)

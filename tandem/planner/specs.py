@@ -32,6 +32,8 @@ class VolumeSpec(SpecModel):
 
     name: str
     device: str | None = None
+    is_kept: bool = False
+    """Whether it stays on the host when the stack is destroyed."""
 
 
 class Mount(SpecModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tandem.gates.spec import WeightsFolder, WeightsSpec
+from tandem.gates.spec import HubSource, WeightsFolder, WeightsSpec
 from tandem.settings import MANIFESTS
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ def weights_spec(settings: Settings, containers: Containers, image: str) -> Weig
         )
         for host in settings.hosts
     )
-    path = MANIFESTS / manifest_name(model.id, model.revision)
-    return WeightsSpec(folders, image, model.id, model.revision, path.as_posix())
+    path = (MANIFESTS / manifest_name(model.id, model.revision)).as_posix()
+    hub = HubSource(model.source.endpoint) if model.source.hub else None
+    return WeightsSpec(folders, image, model.id, model.revision, path, hub)
 
 
 def manifest_name(model: str, revision: str | None) -> str:

@@ -3,7 +3,7 @@
 from tandem.settings.hosts import HostSettings, MemorySettings
 from tandem.settings.image import ImageSettings
 from tandem.settings.load import MANIFESTS, STACKS, STARTS, load_settings
-from tandem.settings.model import ModelSettings, ModelSource
+from tandem.settings.model import ModelSettings, ModelSource, is_commit
 from tandem.settings.serve import RaySettings, ServeSettings
 from tandem.settings.stack import Settings
 
@@ -19,5 +19,6 @@ __all__ = [
     "RaySettings",
     "ServeSettings",
     "Settings",
+    "is_commit",
     "load_settings",
 ]

@@ -41,9 +41,9 @@ _FORMS: dict[str | int, str] = {
     "ssh": "write an alias, user@host, or ssh://user@host:port",
     "name": "write lower-case letters, digits and dashes",
     "path": "write an absolute path without colon and comma",
+    "endpoint": "write an address such as https://hub.example.com, without user and password",
     "interface": "write the name that `ip address` shows, e.g. enp1s0f0np0",
     "vllm": 'write a version in quotes, e.g. "0.19.1"',
-    "revision": "write the commit, 40 hex digits, and no branch or tag: they move",
     "reference": "write registry/repository:tag@sha256:…",
 }
 """What a key with a pattern wants, in words."""

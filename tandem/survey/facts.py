@@ -49,6 +49,8 @@ class HostFacts(FactsModel):
     listeners: tuple[Listener, ...] = ()
     """TCP ports that something listens on, the deployment's own containers left out."""
     model: ModelFolder = ModelFolder()
+    fetched_bytes: int | None = None
+    """Bytes in the volume that files from the Hub come to, 0 without one; None: not known."""
 
     def interface_of(self, address: str) -> Interface | None:
         """Return the interface that holds an IPv4 address."""
@@ -91,6 +93,19 @@ class ImageFacts(FactsModel):
     """Why the digest is not known, in Docker's words."""
 
 
+class HubFacts(FactsModel):
+    """What the Hub says of the model at the declared revision."""
+
+    endpoint: str
+    """The Hub's address."""
+    commit: str | None = None
+    """What the revision stands for now."""
+    files_bytes: int | None = None
+    """Bytes of all files that a host fetches."""
+    refusal: str | None = None
+    """Why the model can't be had from there, in words."""
+
+
 class ModelFacts(FactsModel):
     """What the model's own files say."""
 
@@ -113,13 +128,15 @@ class StartFacts(FactsModel):
 
 
 class Facts(FactsModel):
-    """All hosts, the image, the model and earlier starts."""
+    """All hosts, the image, the Hub, the model and earlier starts."""
 
     stack: str = ""
     """The stack whose containers count as the deployment's own."""
     hosts: tuple[HostFacts, ...] = ()
     """Empty when nobody looked at them."""
     image: ImageFacts = ImageFacts()
+    hub: HubFacts | None = None
+    """None when nobody asked it, or it did not answer."""
     model: ModelFacts | None = None
     """None when nobody has read a config.json."""
     starts: tuple[StartFacts, ...] = ()

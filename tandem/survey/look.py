@@ -7,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from tandem.settings import STACKS, STARTS
+from tandem.errors import HubFailed
+from tandem.settings import STACKS, STARTS, is_commit
 from tandem.ssh import UNREACHABLE, last_line
-from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
+from tandem.survey.facts import Facts, HostFacts, HubFacts, ImageFacts, ModelFacts
+from tandem.survey.hub import hub_facts, hub_model
 from tandem.survey.model import declared_model
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
@@ -57,7 +59,8 @@ def look_at_hosts(settings: Settings, stack: str) -> Facts:
     digest = image.digest or settings.image.digest
     name = f"{settings.image.repository}@{digest}" if digest else settings.image.reference
     hosts = tuple(host.model_copy(update={"image": host.image_named(name)}) for host in hosts)
-    return Facts(stack=stack, hosts=hosts, image=image, model=model_facts(hosts))
+    hub, model = _hub(settings, hosts)
+    return Facts(stack=stack, hosts=hosts, image=image, hub=hub, model=model)
 
 
 def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
@@ -68,10 +71,29 @@ def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
     return None
 
 
+def _hub(
+    settings: Settings, hosts: Sequence[HostFacts]
+) -> tuple[HubFacts | None, ModelFacts | None]:
+    """Return what the Hub says, where the hosts can't tell yet, and the model."""
+    model, seen = settings.model, model_facts(hosts)
+    is_pinned = model.revision is not None and is_commit(model.revision)
+    is_there = all(host.fetched_bytes != 0 for host in hosts)
+    is_known = seen is not None or model.config is not None
+    if not model.source.hub or (is_pinned and is_there and is_known):
+        return None, seen
+    hub = hub_facts(model)
+    if hub is None or hub.refusal or is_known:
+        return hub, seen
+    try:
+        return hub, hub_model(model.id, hub.commit, model.source.endpoint)
+    except HubFailed:
+        return hub, None  # what the Hub lacks, or does not give, the weights gate says
+
+
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
-    subjects = (stack, settings.model.source.path, settings.image.repository)
+    subjects = (stack, settings.model.source.on_host(stack, host.name), settings.image.repository)
     words = ("sh", "-s", "--", *subjects, str(settings.ray.port), *others)
     sent = time.time()
     answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)

@@ -76,6 +76,17 @@ def read_model_folder(config: str, weights: str, index: str) -> ModelFolder:
     )
 
 
+def read_volume(printed: str) -> int | None:
+    """Return the bytes in the volume that files from the Hub come to, 0 where there is none.
+
+    None where that can't be told: only root may look, or the files are in a folder.
+    """
+    if printed.strip() == "absent":
+        return 0
+    size = whole(printed.partition("\t")[0])
+    return None if size is None else size * 1024
+
+
 def _object(text: str) -> dict[str, Any] | None:
     try:
         config = json.loads(text)

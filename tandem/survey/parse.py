@@ -12,7 +12,7 @@ from tandem.survey.docker import read_containers, read_docker, read_images
 from tandem.survey.facts import HostFacts
 from tandem.survey.gpus import read_gpus
 from tandem.survey.machine import read_clock, read_disks, read_memory, read_system
-from tandem.survey.model_folder import read_model_folder
+from tandem.survey.model_folder import read_model_folder, read_volume
 from tandem.survey.network import read_interfaces, read_listeners, read_paths, read_routes
 from tandem.survey.rdma import read_rdma
 
@@ -64,4 +64,5 @@ def host_facts(
         rdma=read_rdma(said["rdma"]),
         listeners=tuple(found for found in listeners if found.port not in own_ports),
         model=read_model_folder(said["config"], said["weights"], said["index"]),
+        fetched_bytes=read_volume(said["volume"]),
     )

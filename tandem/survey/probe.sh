@@ -1,6 +1,6 @@
 # Looks at a host and prints what it sees, one section a question. Changes nothing.
-# Arguments: the stack's name, the model's folder, the image's repository, Ray's port, the other
-# hosts' addresses.
+# Arguments: the stack's name, the model's folder or volume, the image's repository, Ray's port, the
+# other hosts' addresses.
 # POSIX sh with Linux's usual tools; where one is missing, its section stays empty.
 stack=$1 model=$2 repository=$3 port=$4
 shift 4
@@ -64,6 +64,17 @@ look() {
     # shellcheck disable=SC2086 # one word each
     [ -z "$images" ] || timeout 10 docker image inspect --format \
         "{{.Id}}$tab{{.Architecture}}$tab{{.Size}}$tab$names" $images 2>/dev/null
+
+    section volume
+    case $model in
+    /*) ;;
+    *)
+        model=$(timeout 10 docker volume inspect --format '{{.Mountpoint}}' "$model" 2>/dev/null)
+        # Docker's folder is closed to all but root.
+        if [ -z "$model" ]; then echo absent; else timeout 5 du -sk "$model" 2>/dev/null; fi
+        model=${model:-/dev/null/absent}
+        ;;
+    esac
 
     section disks
     disk docker "$(printf %s "$info" | sed -n 's/.*"DockerRootDir":"\([^"]*\)".*/\1/p')"

@@ -242,6 +242,12 @@ def test_the_models_folder_is_bound_on_every_host(built: Built) -> None:
         assert options == {"type": "none", "o": "bind", "device": host.model_volume.device}
 
 
+def test_a_volume_for_files_from_the_hub_is_bound_to_no_folder() -> None:
+    made = build(plan(1, {"model.source": {"hub": True}, "model.revision": "c" * 40}, "hub"))
+    volume = made.of("docker:index/volume:Volume")["hub-host-1-model"]
+    assert volume.inputs == {"name": "tandem-hub-host-1-hub", "driver": "local"}
+
+
 def test_no_container_is_declared_before_the_weights_are_verified(built: Built) -> None:
     order = [(args.typ, args.name) for args in built.resources]
     weights = order.index((COMMAND, f"{built.plan.stack}-weights"))

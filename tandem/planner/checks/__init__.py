@@ -9,6 +9,7 @@ from tandem.planner.checks.clock import check_clocks
 from tandem.planner.checks.containers import check_names, check_ports
 from tandem.planner.checks.disks import check_disks, check_shm
 from tandem.planner.checks.gpus import check_gpus
+from tandem.planner.checks.hub import check_hub, check_room
 from tandem.planner.checks.image import check_image, check_platforms
 from tandem.planner.checks.model import check_model
 from tandem.planner.checks.network import check_interfaces
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from tandem.settings import Settings
     from tandem.survey.facts import Facts
 
-__all__ = ["check_facts", "check_unseen"]
+__all__ = ["check_facts", "check_hub", "check_unseen"]
 
 
 def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
@@ -43,6 +44,7 @@ def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
         *check_rdma(settings, usable),
         *check_model(settings, usable),
         *check_disks(usable, facts.image),
+        *check_room(settings, usable, facts.hub),
         *check_shm(settings, usable),
         *check_clocks(usable),
         *check_skew(settings, usable),

@@ -12,7 +12,7 @@ import yaml
 from tandem.cli import plan
 from tandem.cli.main import main
 from tandem.errors import HubFailed
-from tandem.survey.facts import ModelFacts
+from tandem.survey.facts import HubFacts, ModelFacts
 from tandem.units import GIB
 from tests.builders import changed
 from tests.models import config
@@ -130,10 +130,10 @@ def test_without_config_json_memory_is_not_weighed_and_said_so(
 def test_what_the_hub_says_of_the_model_counts_when_it_is_asked(
     stack_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked: list[tuple[str, str | None]] = []
+    asked: list[tuple[str, str | None, str | None]] = []
 
-    def hub_model(model: str, revision: str | None) -> ModelFacts:
-        asked.append((model, revision))
+    def hub_model(model: str, revision: str | None, endpoint: str | None) -> ModelFacts:
+        asked.append((model, revision, endpoint))
         return ModelFacts(config=config("Qwen3-8B"), weights_bytes=15 * GIB)
 
     monkeypatch.setattr(plan, "hub_model", hub_model)
@@ -147,13 +147,28 @@ def test_what_the_hub_says_of_the_model_counts_when_it_is_asked(
     ]
     assert main(["plan", "pair", "--offline", "--hub", *without]) == 0
     assert "weights   15.00 GiB, safetensors headers" in capsys.readouterr().out
-    assert asked == [("org/model", None)]
+    assert asked == [("org/model", None, None)]
+
+
+def test_a_revision_that_moves_is_told_with_its_commit_before_any_download(
+    stack_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commit, known = "c" * 40, ModelFacts(config=config("Qwen3-8B"), weights_bytes=15 * GIB)
+    found = HubFacts(endpoint="https://hub.example", commit=commit)
+    monkeypatch.setattr(plan, "hub_model", lambda *_: known)
+    monkeypatch.setattr(plan, "hub_facts", lambda _: found)
+    source = "model.source={hub: true, endpoint: https://hub.example}"
+    words = ["plan", "pair", "--offline", "--set", source, "--set", "model.revision=main"]
+    assert main([*words, "--hub"]) == 3
+    assert f"write {commit}, what it is now" in " ".join(capsys.readouterr().out.split())
+    assert main(words) == 3
+    assert "write the commit, 40 hex digits" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_hub_that_does_not_tell_ends_it_in_one_line(
     stack_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def hub_model(model: str, revision: str | None) -> ModelFacts:
+    def hub_model(model: str, revision: str | None, endpoint: str | None) -> ModelFacts:
         raise HubFailed(f"the Hub does not tell of {model}")
 
     monkeypatch.setattr(plan, "hub_model", hub_model)

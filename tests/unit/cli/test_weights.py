@@ -12,7 +12,8 @@ import yaml
 from tandem.cli import weights
 from tandem.cli.main import main
 from tandem.errors import GateFailed, WeightsDiffer
-from tests.builders import DIGEST, config
+from tandem.gates.spec import HubSource
+from tests.builders import DIGEST, changed, config
 
 if TYPE_CHECKING:
     from tandem.gates.spec import WeightsSpec
@@ -98,3 +99,23 @@ def test_a_manifest_is_made_anew_when_the_user_says_so(monkeypatch: pytest.Monke
     MANIFEST.unlink()
     assert main(["weights", "pair", "--record"]) == 0
     assert asked[1:] == [False, True]
+
+
+def test_what_is_wrong_is_fetched_again_when_the_user_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[object] = []
+
+    def fetch_and_verify(spec: WeightsSpec, *, anew: bool) -> dict[str, object]:
+        asked.extend([spec.hub, anew])
+        return {"files": 3}
+
+    monkeypatch.setattr(weights, "fetch_and_verify", fetch_and_verify)
+    assert main(["weights", "pair", "--fetch"]) == 1
+    assert capsys.readouterr().err.startswith("--fetch is for model.source.hub; copy the files ")
+    model = {"model.source": {"hub": True}, "model.revision": "c" * 40}
+    keys = {f"tandem:{key}": value for key, value in changed(2, model).items()}
+    Path("stacks/Pulumi.pair.yaml").write_text(yaml.safe_dump({"config": keys}))
+    MANIFEST.with_name("org--model@cccccccccccc.json").touch()
+    assert main(["weights", "pair", "--fetch", "--anew"]) == 0
+    assert asked == [HubSource(None), True]

@@ -47,7 +47,7 @@ class FakeDocker:
         """Stand in for ``SshTarget.start``: the program runs here, on the volumes' folders."""
         assert command[:2] == ("sh", "-c")
         words = shlex.split(command[2])
-        program, *places = words[-3:]
+        program, *places = words[words.index("-c") + 1 :]
         volumes = [word.removeprefix("--volume=") for word in words if word.startswith("--volume=")]
         folders = {place.split(":")[1]: self.volumes.get(place.split(":")[0]) for place in volumes}
         argv = [sys.executable, "-c", program, *(str(folders[place]) for place in places)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tandem.errors import GateFailed, WeightsDiffer
-from tandem.gates import hashing
+from tandem.gates import work
 from tandem.gates.hashing import hash_command
 from tandem.gates.weights import verify
 from tests.builders import safetensors, weights_spec
@@ -274,8 +274,8 @@ def test_when_the_gate_is_ended_the_hosts_end_too(folders: list[Path], docker: F
 def test_a_host_that_says_nothing_any_more_ends_the_gate(
     folders: list[Path], docker: FakeDocker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hashing, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(hashing, "SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(work, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(work, "SILENCE_SECONDS", 0.5)
     with (folders[1] / "large.bin").open("wb") as file:
         file.truncate(1024**4)
     (line,) = told()

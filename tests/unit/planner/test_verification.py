@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tandem.errors import InvalidStack
+from tandem.gates.spec import HubSource, WeightsSpec
 from tandem.planner.verification import manifest_name
 from tests.builders import DIGEST, plan, settings
 
@@ -21,6 +22,23 @@ def test_every_hosts_folder_is_compared_with_one_manifest() -> None:
         assert folder.hashes == host.hashes_volume.name
     assert spec.image.endswith(f"@{DIGEST}")
     assert (spec.model, spec.revision) == ("org/model", REVISION)
+
+
+def test_files_from_the_hub_come_to_a_volume_of_each_host_that_stays() -> None:
+    source = {"hub": True, "endpoint": "https://hub.example"}
+    made = plan(2, {"model.source": source, "model.revision": REVISION})
+    assert made.weights.hub == HubSource("https://hub.example")
+    assert [folder.device for folder in made.weights.folders] == [None, None]
+    volumes = [host.model_volume for host in made.hosts]
+    # Not the name of a volume that is bound to a folder, which this one would be taken for.
+    assert [volume.name for volume in volumes] == [
+        "tandem-test-host-1-hub",
+        "tandem-test-host-2-hub",
+    ]
+    assert all(volume.is_kept and volume.device is None for volume in volumes)
+    changes = {"model.source": source, "model.revision": REVISION, "model.deleteOnDestroy": True}
+    assert not any(host.model_volume.is_kept for host in plan(2, changes).hosts)
+    assert WeightsSpec.from_json(made.weights.to_json()) == made.weights
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,9 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         'did you mean "maxModelLen"? [unknown-key]',
     ),
     "a key like no other": (
-        {"model.source.hub": True},
-        "tandem:model.source.hub: this key is not known; known here: path [unknown-key]",
+        {"model.source.volume": True},
+        "tandem:model.source.volume: this key is not known; known here: path, hub, endpoint "
+        "[unknown-key]",
     ),
     "no hosts": (
         {"hosts": None},
@@ -127,6 +128,31 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"serve.tensorParallel": "2"},
         'tandem:serve.tensorParallel: "2" can\'t be used here; '
         "it should be a valid integer [bad-value]",
+    ),
+    "no source of the model": (
+        {"model.source": {}},
+        "tandem:model.source: {} can't be used here; "
+        "write either path, a folder of the hosts, or hub: true [bad-value]",
+    ),
+    "two sources of the model": (
+        {"model.source.hub": True},
+        'tandem:model.source: {"path": "/srv/model", "hub": true} can\'t be used here; '
+        "write either path, a folder of the hosts, or hub: true [bad-value]",
+    ),
+    "a Hub's address for a folder": (
+        {"model.source.endpoint": "https://hub.example"},
+        'tandem:model.source: {"path": "/srv/model", "endpoint": "https://hub.example"} can\'t be '
+        "used here; endpoint is the Hub's address: it goes with hub: true alone [bad-value]",
+    ),
+    "a Hub's address with a password": (
+        {"model.source": {"hub": True, "endpoint": "https://me:secret@hub.example"}},
+        'tandem:model.source.endpoint: "https://me:secret@hub.example" can\'t be used here; '
+        "write an address such as https://hub.example.com, without user and password [bad-value]",
+    ),
+    "a folder that would be deleted": (
+        {"model.deleteOnDestroy": True},
+        "tandem:model.deleteOnDestroy: true can't be used here; what is in a folder always stays: "
+        "it goes with source.hub alone [bad-value]",
     ),
     "a relative model folder": (
         {"model.source.path": "srv/model"},

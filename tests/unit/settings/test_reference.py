@@ -40,7 +40,7 @@ def test_defaults_are_written_as_in_a_stack_file() -> None:
 
 def test_meanings_are_the_docstrings_in_one_line_of_markdown() -> None:
     rows = _rows()
-    assert rows["model.source"][1] == "Where the weights are."
+    assert rows["model.source"][1] == "Where the weights are: `path` or `hub`, exactly one."
     assert rows["serve.args"][1] == "More arguments for `vllm serve`, word for word."
     assert all(meaning for _, meaning in rows.values())
 

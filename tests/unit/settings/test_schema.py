@@ -54,6 +54,7 @@ def test_what_the_settings_refuse_is_refused(name: str) -> None:
         {"survey": True, "rdma": False, "shmSize": "2147483648"},
         {"hosts.0.gpus": [0, "1"], "hosts.0.env": {"NCCL_IB_GID_INDEX": 3}},
         {"image.entrypoint": ["run", "it"], "image.vllm": "0.19.1", "model.weights": "118.4GiB"},
+        {"model.source": {"hub": True}, "model.revision": "a" * 40, "model.deleteOnDestroy": True},
         {"serve.kvCacheMemory": "8GiB", "serve.gpuMemoryUtilization": 1, "serve.listen": "0.0.0.0"},
     ],
     ids=str,
@@ -61,6 +62,12 @@ def test_what_the_settings_refuse_is_refused(name: str) -> None:
 def test_every_form_that_the_settings_read_is_accepted(changes: dict[str, Any]) -> None:
     load(changed(1, changes))
     assert _refusals(_stack_file(changes)) == []
+
+
+def test_a_model_from_the_hub_has_to_name_its_commit() -> None:
+    source = {"model.source": {"hub": True}}
+    assert _refusals(_stack_file(source)) == ["'revision' is a required property"]
+    assert _refusals(_stack_file({**source, "model.revision": "main"})) != []
 
 
 def test_a_secret_key_has_to_be_encrypted() -> None:

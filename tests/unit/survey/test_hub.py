@@ -1,32 +1,19 @@
-"""A model on a Hub: a stand-in that serves files as the Hub does, with ranges and error codes."""
+"""A model on a Hub, seen from the operator's machine; the Hub is a stand-in."""
 
 from __future__ import annotations
 
 import json
-import struct
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from huggingface_hub import constants
 
 from tandem.errors import HubFailed
-from tandem.survey.hub import hub_model
-
-COMMIT = "c" * 40
-
-
-def shard(**sizes: int) -> bytes:
-    """Return a safetensors file with so many bytes for each tensor."""
-    header, end = {}, 0
-    for name, size in sizes.items():
-        header[name] = {"dtype": "U8", "shape": [size], "data_offsets": [end, end + size]}
-        end += size
-    text = json.dumps(header).encode()
-    return struct.pack("<Q", len(text)) + text + bytes(end)
-
+from tandem.survey.facts import HubFacts
+from tandem.survey.hub import hub_facts, hub_model
+from tests.builders import settings
+from tests.hub import COMMIT, StandInHub, shard, stand_in_hub
 
 WHOLE = {"config.json": b'{"hidden_size": 64}', "model.safetensors": shard(a=30, b=12)}
 SHARDS = {
@@ -40,74 +27,56 @@ SHARDS = {
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, dict[str, bytes]]]:
-    """Return what the stand-in has: files by model."""
-    models: dict[str, dict[str, bytes]] = {}
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            # /org/model/resolve/REVISION/FILE
-            parts = self.path.lstrip("/").split("/")
-            known = models.get("/".join(parts[:2]))
-            if known is None:
-                return self._answer(401, b"", "RepoNotFound")
-            content = known.get(parts[-1])
-            if content is None:
-                return self._answer(404, b"", "EntryNotFound")
-            wanted = self.headers.get("Range", "").removeprefix("bytes=")
-            if wanted:
-                first, _, last = wanted.partition("-")
-                return self._answer(206, content[int(first) : int(last) + 1])
-            return self._answer(200, content)
-
-        do_HEAD = do_GET
-
-        def _answer(self, status: int, content: bytes, code: str = "") -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("ETag", f'"{hash(content):x}"')
-            self.send_header("X-Repo-Commit", COMMIT)
-            if code:
-                self.send_header("X-Error-Code", code)
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(content)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        address = f"http://127.0.0.1:{server.server_port}"
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "ENDPOINT", address)
-        template = address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        yield models
-        server.shutdown()
-        thread.join()
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInHub]:
+    """Return a Hub that is reached whatever the environment says of proxies and offline mode."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    with stand_in_hub() as hub:
+        yield hub
 
 
 @pytest.mark.parametrize(("files", "size"), [(WHOLE, 42), (SHARDS, 1024)], ids=["one", "shards"])
 def test_config_and_bytes_of_all_tensors_are_read(
-    hub: dict[str, dict[str, bytes]], files: dict[str, bytes], size: int
+    hub: StandInHub, files: dict[str, bytes], size: int
 ) -> None:
-    hub["org/model"] = files
-    found = hub_model("org/model", COMMIT)
+    hub.models["org/model"] = files
+    found = hub_model("org/model", COMMIT, hub.address)
     assert found.weights_bytes == size
     assert found.config == json.loads(files["config.json"])
 
 
 @pytest.mark.parametrize("files", [None, {"config.json": b"{}"}], ids=["no model", "no weights"])
 def test_what_the_hub_does_not_have_is_told_in_one_line(
-    hub: dict[str, dict[str, bytes]], files: dict[str, bytes] | None
+    hub: StandInHub, files: dict[str, bytes] | None
 ) -> None:
     if files is not None:
-        hub["org/model"] = files
+        hub.models["org/model"] = files
     with pytest.raises(HubFailed) as failed:
-        hub_model("org/model", COMMIT)
-    assert "does not tell of org/model: " in str(failed.value)
+        hub_model("org/model", COMMIT, hub.address)
+    assert str(failed.value).startswith(f"{hub.address} does not tell of org/model: ")
     assert len(str(failed.value).splitlines()) == 1
+
+
+def looked(endpoint: str, revision: str = "main") -> HubFacts | None:
+    """Return what a look at the Hub finds of the declared model."""
+    source = {"hub": True, "endpoint": endpoint}
+    return hub_facts(settings(1, {"model.source": source, "model.revision": revision}).model)
+
+
+def test_a_name_is_resolved_and_the_files_to_fetch_are_counted(hub: StandInHub) -> None:
+    hub.models["org/model"] = WHOLE | {"original/consolidated.00.pth": bytes(5000)}
+    found = looked(hub.address)
+    size = len(WHOLE["config.json"]) + len(WHOLE["model.safetensors"])
+    assert found == HubFacts(endpoint=hub.address, commit=COMMIT, files_bytes=size)
+
+
+def test_a_hub_that_refuses_is_told_from_one_that_does_not_answer(hub: StandInHub) -> None:
+    refused = looked(hub.address)
+    assert refused is not None and refused.commit is None
+    assert refused.refusal == f"{hub.address} does not let org/model be read, if it has it"
+    hub.models["org/model"] = WHOLE
+    refused = looked(hub.address, "v2")
+    assert refused is not None and refused.refusal == f"{hub.address} has no org/model at v2"
+    assert looked("http://127.0.0.1:9") is None

@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from tandem.settings import ModelSettings
 from tandem.survey import look_at_hosts, survey
-from tandem.survey.facts import HostFacts
+from tandem.survey.facts import HostFacts, HubFacts, ModelFacts
 from tandem.units import MIB
 from tests.builders import settings
 
 # What every Linux has; ip, ss, docker, nvidia-smi and bash are not among them.
 TOOLS = (
-    *("sh", "cat", "cut", "date", "df", "grep", "head", "mkdir", "od", "rm", "sed", "sleep"),
+    *("sh", "cat", "cut", "date", "df", "du", "grep", "head", "mkdir", "od", "rm", "sed", "sleep"),
     *("sort", "stat", "tail", "timeout", "tr", "uname"),
 )
+COMMIT = "c" * 40
+FROM_HUB = settings(1, {"model.source": {"hub": True}, "model.revision": COMMIT})
 
 
 @pytest.fixture
@@ -67,6 +70,57 @@ def test_weights_are_counted_to_the_byte_without_being_read(machine: Path, tmp_p
     assert (found.model.has_config, found.model.config) == (True, None)
     (model / "config.json").write_text('{"hidden_size": 64}')
     assert look_at_hosts(settings(1, {"model.source.path": str(model)}), "test").model is not None
+
+
+@pytest.fixture
+def hub_asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let the Hub know of a model, and return what it is asked."""
+    asked: list[str] = []
+
+    def hub_facts(model: ModelSettings) -> HubFacts:
+        asked.append("facts")
+        return HubFacts(endpoint="https://hub.example", commit=COMMIT, files_bytes=7)
+
+    def hub_model(model: str, revision: str | None, endpoint: str | None) -> ModelFacts:
+        asked.append("model")
+        return ModelFacts(config={"hidden_size": 64})
+
+    monkeypatch.setattr("tandem.survey.look.hub_facts", hub_facts)
+    monkeypatch.setattr("tandem.survey.look.hub_model", hub_model)
+    return asked
+
+
+@pytest.mark.usefixtures("machine")
+def test_before_the_first_up_the_hub_tells_of_the_model(hub_asked: list[str]) -> None:
+    found = look_at_hosts(FROM_HUB, "test")
+    assert found.hosts[0].fetched_bytes == 0
+    assert found.hub is not None and found.hub.files_bytes == 7
+    assert found.model is not None and found.model.config == {"hidden_size": 64}
+    assert hub_asked == ["facts", "model"]
+
+
+def test_what_is_in_the_volume_is_seen_and_the_hub_is_not_asked(
+    machine: Path, tmp_path: Path, hub_asked: list[str]
+) -> None:
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    (volume / "config.json").write_text('{"hidden_size": 32}')
+    safetensors(volume / "model.safetensors", 3 * MIB)
+    name = "tandem-test-host-1-hub"
+    program(machine / "docker", f'[ "$1" = volume ] || exit 1\n[ "$5" = {name} ] && echo {volume}')
+    found = look_at_hosts(FROM_HUB, "test")
+    assert 3 * MIB < (found.hosts[0].fetched_bytes or 0) < 4 * MIB
+    assert found.model is not None and found.model.config == {"hidden_size": 32}
+    assert found.model.weights_bytes == 3 * MIB
+    assert (found.hub, hub_asked) == (None, [])
+
+
+def test_a_volume_that_only_root_may_look_into_is_there_with_a_size_not_known(
+    machine: Path, tmp_path: Path, hub_asked: list[str]
+) -> None:
+    program(machine / "docker", f'[ "$1" = volume ] || exit 1\necho {tmp_path}/closed')
+    assert look_at_hosts(FROM_HUB, "test").hosts[0].fetched_bytes is None
+    assert hub_asked == ["facts", "model"]
 
 
 def test_a_host_with_few_tools_is_still_seen(machine: Path, tmp_path: Path) -> None:
