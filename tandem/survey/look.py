@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from tandem.settings import STACKS, STARTS
 from tandem.ssh import UNREACHABLE, last_line
+from tandem.survey.docker_answers import docker_answers
+from tandem.survey.docker_api import DockerSilent
 from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
 from tandem.survey.model import declared_model
 from tandem.survey.parse import host_facts
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
     from tandem.settings import HostSettings, Settings
 
-TIMEOUT_SECONDS = 30
-"""How long one host may take to answer."""
+TIMEOUT_SECONDS = 20
+"""How long one host may take to answer, Docker aside."""
 
 
 def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
@@ -69,12 +71,16 @@ def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
 
 
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
+    try:
+        docker = docker_answers(host.target, stack, settings.image.repository)
+    except DockerSilent as silent:
+        return HostFacts(name=host.name, problem=str(silent))
+    docker_root = docker.get("info", {}).get("DockerRootDir", "")
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
-    subjects = (stack, settings.model.source.path, settings.image.repository)
-    words = ("sh", "-s", "--", *subjects, str(settings.ray.port), *others)
+    words = ("sh", "-s", "--", docker_root, settings.model.source.path, str(settings.ray.port))
     sent = time.time()
-    answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
+    answer = host.target.run(*words, *others, stdin=probe, timeout=TIMEOUT_SECONDS)
     received = time.time()
     if answer.returncode == UNREACHABLE:
         problem = last_line(answer.stderr) or "no answer"
@@ -82,4 +88,4 @@ def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
         section = answer.stdout.rpartition("\n@@")[2].partition("\n")[0]
         at = f", while looking at: {section}" if section else ""
         return HostFacts(name=host.name, problem=problem + at)
-    return host_facts(host.name, stack, answer.stdout, sent=sent, received=received)
+    return host_facts(host.name, stack, docker, answer.stdout, sent=sent, received=received)
