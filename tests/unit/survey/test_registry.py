@@ -16,6 +16,7 @@ from tandem.survey.registry import image_facts
 from tests.builders import DIGEST, settings
 
 if TYPE_CHECKING:
+    from tandem.settings import ImageSettings
     from tandem.ssh import SshTarget
 
 TAG = {"image.reference": "registry.example/vllm:1"}
@@ -48,8 +49,8 @@ class Host:
 def ask(host: Host, seen: HostFacts, reference: dict[str, str] | None = None) -> ImageFacts:
     """Ask the host for the image of a stack file."""
 
-    def answer(_: SshTarget, path: str) -> object:
-        host.asked.append((path,))
+    def answer(_: SshTarget, image: ImageSettings) -> object:
+        host.asked.append((image.reference,))
         return host.distribution
 
     with pytest.MonkeyPatch.context() as patch:
