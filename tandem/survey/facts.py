@@ -91,6 +91,16 @@ class ImageFacts(FactsModel):
     """Why the digest is not known, in Docker's words."""
 
 
+class ImageContent(FactsModel):
+    """What an image holds, as the image gate saw it in a container."""
+
+    digest: str
+    python: str
+    ray: str | None
+    """Its version, or None: the image has no Ray."""
+    vllm: str | None
+
+
 class ModelFacts(FactsModel):
     """What the model's own files say."""
 
@@ -113,7 +123,7 @@ class StartFacts(FactsModel):
 
 
 class Facts(FactsModel):
-    """All hosts, the image, the model and earlier starts."""
+    """All hosts, the image, the model, and what earlier starts and images have shown."""
 
     stack: str = ""
     """The stack whose containers count as the deployment's own."""
@@ -123,3 +133,5 @@ class Facts(FactsModel):
     model: ModelFacts | None = None
     """None when nobody has read a config.json."""
     starts: tuple[StartFacts, ...] = ()
+    images: tuple[ImageContent, ...] = ()
+    """Images that an `up` has looked into."""

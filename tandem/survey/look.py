@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from tandem.settings import STACKS, STARTS
+from tandem.settings import IMAGES, STACKS, STARTS
 from tandem.ssh import UNREACHABLE, last_line
 from tandem.survey.docker_answers import docker_answers
 from tandem.survey.docker_api import DockerSilent
 from tandem.survey.facts import Facts, HostFacts, ImageFacts, ModelFacts
+from tandem.survey.images import known_images
 from tandem.survey.model import declared_model
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
@@ -37,16 +38,20 @@ def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
     if not settings.survey:
         return read
     seen = look_at_hosts(settings, stack)
-    return seen.model_copy(update={"model": seen.model or read.model, "starts": read.starts})
+    kept = {"starts": read.starts, "images": read.images}
+    return seen.model_copy(update={"model": seen.model or read.model, **kept})
 
 
 def files(settings: Settings, folder: Path = STACKS) -> Facts:
-    """Return what files beside the stack file say: ``model.config`` and earlier starts.
+    """Return what files beside the stack file say: ``model.config``, earlier starts and images.
 
     Raises InvalidStack when one can't be read.
     """
-    starts = earlier_starts(folder / STARTS.name)
-    return Facts(model=declared_model(settings, folder), starts=starts)
+    return Facts(
+        model=declared_model(settings, folder),
+        starts=earlier_starts(folder / STARTS.name),
+        images=known_images(folder / IMAGES.name),
+    )
 
 
 def look_at_hosts(settings: Settings, stack: str) -> Facts:
