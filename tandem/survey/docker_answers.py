@@ -27,6 +27,8 @@ def docker_answers(target: SshTarget, stack: str, repository: str) -> dict[str, 
     except DockerSilent as silent:
         if silent.is_lost:
             raise
+        if silent.is_late:
+            return {"problem": str(silent)}
         # Its words for a user without rights, or where there is no daemon, are the clearer ones.
         said = target.run("timeout", str(SECONDS), "docker", "version", "--format", " ")
         words = (said.stderr.strip() or str(silent)).rpartition("\n")[2]

@@ -23,12 +23,16 @@ if TYPE_CHECKING:
 class DockerSilent(Exception):
     """Docker, or the way to it, did not answer; the text is what was said instead."""
 
-    def __init__(self, words: str, *, is_lost: bool) -> None:
+    def __init__(self, words: str, *, is_lost: bool = False, is_late: bool = False) -> None:
         super().__init__(words)
         self.is_lost = is_lost
         """Whether SSH did not get there."""
+        self.is_late = is_late
+        """Whether Docker took too long."""
 
 
+TIMED_OUT = (124, 143)
+"""The exit status of `timeout`, and that of BusyBox's: ended by SIGTERM."""
 SSH_SECONDS = 15
 """How long SSH may take to get to the host and back, which it bounds itself as a rule."""
 
@@ -89,8 +93,9 @@ class DockerApi:
         with suppress(OSError):
             said = self._process.communicate()[1]
         words = last_line(said.decode(errors="replace")) or f"no answer within {self._seconds} s"
-        is_killed = self._process.returncode < 0
-        return DockerSilent(words, is_lost=is_killed or self._process.returncode == UNREACHABLE)
+        status = self._process.returncode
+        is_lost = status < 0 or status == UNREACHABLE
+        return DockerSilent(words, is_lost=is_lost, is_late=status in TIMED_OUT)
 
 
 def _body(answers: IO[bytes]) -> bytes:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 NAME = "tandem-image-test:1"
 WITHOUT_RAY = "rm -r /opt/venv/lib/python3.11/site-packages/ray-*.dist-info"
-STATE = "docker ps -aq; docker volume ls -q; docker images -q"
+STATE = "docker ps -aq; docker volume ls -q; docker images -q | sort"
 
 
 @pytest.fixture
