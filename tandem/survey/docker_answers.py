@@ -36,11 +36,15 @@ def docker_answers(target: SshTarget, stack: str, repository: str) -> dict[str, 
 
 
 def _asked(docker: DockerApi, stack: str, repository: str) -> dict[str, Any]:
-    containers = docker.get("/containers/json?all=1")
-    own = [one["Id"] for one in containers if one["Labels"].get("dev.tandem.stack") == stack]
+    containers = _listed(docker, "/containers/json?all=1")
+    own = [
+        one["Id"]
+        for one in containers
+        if (one.get("Labels") or {}).get("dev.tandem.stack") == stack
+    ]
     inspected = [docker.get(f"/containers/{id_}/json") for id_ in own]
     filters = quote(json.dumps({"reference": [repository]}))
-    images = docker.get(f"/images/json?filters={filters}")
+    images = _listed(docker, f"/images/json?filters={filters}")
     return {
         "version": docker.get("/version"),
         "info": docker.get("/info"),
@@ -49,6 +53,13 @@ def _asked(docker: DockerApi, stack: str, repository: str) -> dict[str, Any]:
         "reasons": {one["Id"]: _last_words(docker, one) for one in inspected if _gave_up(one)},
         "images": [docker.get(f"/images/{image['Id']}/json") for image in images],
     }
+
+
+def _listed(docker: DockerApi, path: str) -> list[dict[str, Any]]:
+    answer = docker.get(path)
+    if not isinstance(answer, list):
+        raise DockerSilent(str(answer["message"]))
+    return answer
 
 
 def _gave_up(container: dict[str, Any]) -> bool:

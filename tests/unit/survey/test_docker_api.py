@@ -122,6 +122,12 @@ def test_a_user_without_rights_is_told_what_docker_tells_him(docker: Docker) -> 
     assert answers == {"problem": "permission denied while trying to connect"}
 
 
+def test_what_docker_refuses_to_list_is_its_problem(docker: Docker) -> None:
+    docker.answer(whole('{"message": "layer does not exist"}', "500 Internal Server Error"))
+    answers = docker_answers(SshTarget("host"), "test", "vllm")
+    assert answers == {"problem": "layer does not exist"}
+
+
 def test_own_containers_are_asked_for_and_the_last_words_of_one_that_gave_up(
     docker: Docker,
 ) -> None:
