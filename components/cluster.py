@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pulumi
 
 from components.docker_host import DockerHost
+from components.image import ImageGate
 from components.ray import JoinGate, RayCluster, RayHead, RayWorker
 from components.vllm_server import ReadyGate, VllmServer
 from components.weights import WeightsGate
@@ -30,7 +31,8 @@ class Cluster(pulumi.ComponentResource):
         super().__init__("tandem:index:Cluster", name, None, opts)
         inside = pulumi.ResourceOptions(parent=self)
         hosts = [DockerHost(f"{name}-{host.name}", host, inside) for host in plan.hosts]
-        weights = WeightsGate(f"{name}-weights", plan, hosts, inside)
+        image = ImageGate(f"{name}-image", plan, hosts, inside)
+        weights = WeightsGate(f"{name}-weights", plan, hosts, image, inside)
         ray = _ray(name, plan, plan.ray, hosts, weights, inside) if plan.ray else None
         server_name = f"{name}-{plan.hosts[0].name}-server"
         server = VllmServer(server_name, plan, hosts[0], weights, ray, inside)

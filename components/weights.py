@@ -10,6 +10,7 @@ from pulumi_command import local
 
 from components.docker_host import DockerHost
 from components.gate import gate
+from components.image import ImageGate
 from tandem.planner.plan import Plan
 
 
@@ -25,6 +26,7 @@ class WeightsGate(pulumi.ComponentResource):
         name: str,
         plan: Plan,
         hosts: Sequence[DockerHost],
+        image: ImageGate,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("tandem:index:WeightsGate", name, None, opts)
@@ -32,7 +34,12 @@ class WeightsGate(pulumi.ComponentResource):
             part for host in hosts for part in (host.image, host.model_volume, host.hashes_volume)
         ]
         self.command = gate(
-            name, "weights", plan.weights.to_json(), self, depends_on=needed, sees_last_result=True
+            name,
+            "weights",
+            plan.weights.to_json(),
+            self,
+            depends_on=[*needed, image.command],
+            sees_last_result=True,
         )
         self.manifest = self.command.stdout.apply(json.loads)
         self.register_outputs({"manifest": self.manifest})

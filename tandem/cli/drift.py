@@ -11,7 +11,7 @@ from tandem.cli.columns import columns
 from tandem.cli.stack_file import add_stack_arguments, read_stack_file
 from tandem.cli.statuses import BROKEN, CHANGED, OK
 from tandem.cli.weights import spec
-from tandem.errors import GateFailed, WeightsDiffer
+from tandem.errors import WeightsDiffer
 from tandem.gates.weights import verify
 from tandem.planner.assess import image_digest
 from tandem.planner.drift import (
@@ -22,7 +22,7 @@ from tandem.planner.drift import (
     weights_drift,
 )
 from tandem.survey import look_at_hosts
-from tandem.survey.engine import EngineFailed, outputs, refresh
+from tandem.survey.engine import outputs, refresh
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what changed; return 0 when nothing did, 7 when something did, 1 when nobody knows."""
+    """Print what changed; return 0 when nothing did, 7 when something did, 1 without all hosts.
+
+    Raises EngineFailed and GateFailed when it can't be told.
+    """
     stack = read_stack_file(arguments.stack)
     facts = look_at_hosts(stack.settings, stack.name)
     silent = [host for host in facts.hosts if host.problem is not None]
@@ -45,12 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{host.name} does not answer: {host.problem}", file=sys.stderr)
     if silent:
         return BROKEN
-    try:
-        changes, recorded = refresh(stack.name), outputs(stack.name).get("found", {})
-        files = _files(stack, facts)
-    except (EngineFailed, GateFailed) as problem:
-        print(problem, file=sys.stderr)
-        return BROKEN
+    changes, recorded = refresh(stack.name), outputs(stack.name).get("found", {})
+    files = _files(stack, facts)
     found = [
         *resources_drift(changes, facts),
         *containers_drift(facts),

@@ -7,8 +7,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from tandem.cli.statuses import INVALID
-from tandem.errors import InvalidStack
+from tandem.cli.statuses import BROKEN, INVALID
+from tandem.errors import InvalidStack, TandemError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,6 @@ def main(words: Sequence[str]) -> int:
     arguments = parser.parse_args(words)
     try:
         return int(arguments.run(arguments))
-    except InvalidStack as invalid:
-        print(invalid, file=sys.stderr)
-        return INVALID
+    except TandemError as problem:
+        print(problem, file=sys.stderr)
+        return INVALID if isinstance(problem, InvalidStack) else BROKEN

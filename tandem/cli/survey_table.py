@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tandem.findings import Finding
     from tandem.settings import Settings
     from tandem.survey import Facts, HostFacts
+    from tandem.survey.docker import ContainerFacts
     from tandem.survey.gpus import Gpu
     from tandem.survey.machine import DiskFacts
 
@@ -124,10 +125,15 @@ def _containers(hosts: Sequence[HostFacts], stack: str) -> Iterator[tuple[str, .
                 yield (
                     host.name,
                     container.name,
-                    container.state or _UNKNOWN,
+                    _state(container),
                     _UNKNOWN if container.restarts is None else str(container.restarts),
                     _short(container.image_id) if container.image_id else _UNKNOWN,
                 )
+
+
+def _state(container: ContainerFacts) -> str:
+    health = f", {container.health}" if container.health else ""
+    return f"{container.state or _UNKNOWN}{health}"
 
 
 def _disk(disk: DiskFacts | None) -> str:

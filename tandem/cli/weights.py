@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tandem.cli.stack_file import add_stack_arguments, read_stack_file
-from tandem.cli.statuses import BROKEN, CHANGED, OK
+from tandem.cli.statuses import CHANGED, OK
 from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.weights import fetch_and_verify, verify
 from tandem.planner.containers import Containers
 from tandem.planner.verification import weights_spec
-from tandem.survey import survey
+from tandem.survey.registry import tag_digest
 
 if TYPE_CHECKING:
     import argparse
@@ -43,15 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compare; return 0 when every host has the files, 7 when not, 1 when it can't be told."""
+    """Compare; return 0 when every host has the files, 7 when not.
+
+    Raises GateFailed when it can't be told.
+    """
     wanted = _spec_as_found(read_stack_file(arguments.stack))
+    if not arguments.record and not Path(wanted.manifest).exists():
+        raise GateFailed(f"there is no {wanted.manifest}: `pulumi up` makes it, once")
     try:
-        if not arguments.record and not Path(wanted.manifest).exists():
-            raise GateFailed(f"there is no {wanted.manifest}: `pulumi up` makes it, once")
         result = _result(wanted, arguments)
-    except GateFailed as failed:
-        print(failed, file=sys.stderr)
-        return CHANGED if isinstance(failed, WeightsDiffer) else BROKEN
+    except WeightsDiffer as differ:
+        print(differ, file=sys.stderr)
+        return CHANGED
     print(json.dumps(result, indent=2) if arguments.json else _same(wanted))
     return OK
 
@@ -70,9 +73,9 @@ def _same(wanted: WeightsSpec) -> str:
 
 
 def _spec_as_found(stack: StackFile) -> WeightsSpec:
-    digest = stack.settings.image.digest
+    settings = stack.settings
     # The hosts have it by digest, as the last `pulumi up` found it.
-    return spec(stack, digest or survey(stack.settings, stack.name, stack.folder).image.digest)
+    return spec(stack, settings.image.digest or tag_digest(settings.head.target, settings.image))
 
 
 def spec(stack: StackFile, digest: str | None) -> WeightsSpec:

@@ -79,6 +79,41 @@ class WeightsSpec:
 
 
 @dataclass(frozen=True)
+class ImageHost:
+    """A host that has the image."""
+
+    host: str
+    target: SshTarget
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> ImageHost:
+        """Make one from JSON data."""
+        return cls(data["host"], _target(data))
+
+
+@dataclass(frozen=True)
+class ImageSpec:
+    """What the image gate looks at: the same versions on all hosts, Ray among them."""
+
+    hosts: tuple[ImageHost, ...]
+    image: str
+    """``repository@sha256:…``."""
+    needs_ray: bool
+    record: str
+    """Where versions are kept by digest: a file of JSON, relative to the project's folder."""
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, the same text for the same spec."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> ImageSpec:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        return cls(**{**data, "hosts": tuple(ImageHost.of(one) for one in data["hosts"])})
+
+
+@dataclass(frozen=True)
 class Node:
     """A Ray node that has to join: its container, its address and its number of GPUs."""
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tandem.planner.memory.hosts import HostMemory, Measured
     from tandem.settings import Settings
-    from tandem.survey.facts import Facts, ModelFacts
+    from tandem.survey.facts import Facts, ImageContent, ModelFacts
 
 
 class Assessment(SpecModel):
@@ -51,13 +51,17 @@ class Assessment(SpecModel):
 
 def assess(settings: Settings, facts: Facts) -> Assessment:
     """Weigh settings against what is known of hosts, image and model. Nothing is raised."""
+    held = image_content(settings, facts)
+    if held and settings.image.vllm is None:
+        image = settings.image.model_copy(update={"vllm": held.vllm})
+        settings = settings.model_copy(update={"image": image})
     ranks = layout(settings)
     memory = host_memory(settings, facts)
     start = start_of(settings, image_digest(settings, facts), memory)
     earlier = measured(start, facts.starts)
     of_model, weighed = _weigh(settings, facts.model, ranks, memory, earlier)
     of_hosts = [*check_hub(settings, facts.hub), *check_facts(settings, facts)]
-    findings = [*check(settings), *of_hosts, *of_model]
+    findings = [*check(settings, held), *of_hosts, *of_model]
     return Assessment(
         findings=tuple(sorted(findings, key=lambda finding: finding.severity)),
         ranks=ranks,
@@ -92,6 +96,12 @@ def _weigh(
 def image_digest(settings: Settings, facts: Facts) -> str | None:
     """Return the image's digest, declared or found."""
     return settings.image.digest or facts.image.digest
+
+
+def image_content(settings: Settings, facts: Facts) -> ImageContent | None:
+    """Return what the image is known to hold, or None."""
+    digest = image_digest(settings, facts)
+    return next((image for image in facts.images if image.digest == digest), None)
 
 
 def _weights(settings: Settings, model: ModelFacts) -> Weights | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tandem.settings import HostSettings, Settings
+    from tandem.survey.docker import ContainerFacts
     from tandem.survey.engine import Changed
     from tandem.survey.facts import Facts, HostFacts
 
@@ -61,17 +62,27 @@ def resources_drift(changes: Iterable[Changed], facts: Facts) -> Iterator[Drift]
 
 
 def containers_drift(facts: Facts) -> Iterator[Drift]:
-    """Yield the deployment's containers that do not run, or that Docker had to start again."""
+    """Yield the deployment's containers that do not run, are not well, or were started again."""
     for host in facts.hosts:
         for container in host.containers:
             if container.stack != facts.stack or container.state is None:
                 continue
             what, since = f"{host.name}: {container.name}", container.since
             if container.state != "running":
-                yield Drift(what=what, declared="running", found=container.state, since=since)
-            elif container.restarts:
+                yield Drift(what=what, declared="running", found=_ended(container), since=since)
+                continue
+            if container.restarts:
                 found = f"{container.restarts} restarts"
                 yield Drift(what=what, declared="0 restarts", found=found, since=since)
+            if container.health == "unhealthy":
+                yield Drift(what=what, declared="healthy", found="unhealthy")
+
+
+def _ended(container: ContainerFacts) -> str:
+    """Return how a container ended: its exit status, or its last words where it gave up itself."""
+    status = f" (status {container.exit_code})" if container.exit_code else ""
+    reason = f": {container.reason}" if container.reason else ""
+    return f"{container.state}{status}{reason}"
 
 
 def weights_drift(lines: Iterable[str]) -> Iterator[Drift]:

@@ -8,7 +8,16 @@ from pydantic import SecretStr
 
 from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
-from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched, WeightsSpec
+from tandem.gates.spec import (
+    ImageHost,
+    ImageSpec,
+    JoinSpec,
+    Node,
+    ReadySpec,
+    Record,
+    Watched,
+    WeightsSpec,
+)
 from tandem.planner.arguments import expects_reasoning, server_url
 from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
@@ -17,6 +26,7 @@ from tandem.planner.memory.result import Fit
 from tandem.planner.memory.starts import record
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
 from tandem.planner.verification import weights_spec
+from tandem.settings import IMAGES
 from tandem.ssh import SshTarget
 
 if TYPE_CHECKING:
@@ -58,6 +68,8 @@ class Plan(SpecModel):
     """How the memory is shared out; None when the model's config.json is not known."""
     hosts: tuple[HostPlan, ...]
     """The first one is the head."""
+    image: ImageSpec
+    """What has to hold of the image on every host, before its Python reads the weights."""
     weights: WeightsSpec
     """What has to hold before any container starts."""
     ray: RayPlan | None
@@ -103,6 +115,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
         ranks=assessment.ranks,
         fit=assessment.fit,
         hosts=hosts,
+        image=_image(settings, image),
         weights=weights_spec(settings, containers, image),
         ray=ray,
         server=server,
@@ -124,6 +137,12 @@ def _host(settings: Settings, containers: Containers, host: HostSettings, image:
         hashes_volume=containers.hashes_volume(host),
         worker=None if host == settings.head else containers.worker(host),
     )
+
+
+def _image(settings: Settings, image: str) -> ImageSpec:
+    hosts = tuple(ImageHost(host.name, host.target) for host in settings.hosts)
+    needs_ray = settings.spans_hosts and settings.backend == "ray"
+    return ImageSpec(hosts, image, needs_ray, IMAGES.as_posix())
 
 
 def _ray(settings: Settings, containers: Containers, hosts: tuple[HostPlan, ...]) -> RayPlan:

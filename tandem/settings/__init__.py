@@ -2,12 +2,13 @@
 
 from tandem.settings.hosts import HostSettings, MemorySettings
 from tandem.settings.image import ImageSettings
-from tandem.settings.load import MANIFESTS, STACKS, STARTS, load_settings
+from tandem.settings.load import IMAGES, MANIFESTS, STACKS, STARTS, load_settings
 from tandem.settings.model import ModelSettings, ModelSource, is_commit
 from tandem.settings.serve import RaySettings, ServeSettings
 from tandem.settings.stack import Settings
 
 __all__ = [
+    "IMAGES",
     "MANIFESTS",
     "STACKS",
     "STARTS",

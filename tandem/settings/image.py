@@ -23,7 +23,8 @@ class ImageSettings(SettingsModel):
     a list of words."""
     vllm: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)?[\w.+-]*$")] | None = None
     """Version of vLLM in the image, in quotes, for the rules that depend on it: ``"0.19.1"``. When
-    absent it is read from the tag of ``vllm/vllm-openai``, and not known of any other image."""
+    absent it is what an ``up`` has found in the image; before the first one it is read from the tag
+    of ``vllm/vllm-openai``, and not known of any other image."""
 
     @property
     def repository(self) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tandem.survey.base import FactsModel, whole
+from tandem.survey.base import FactsModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 """What images call the processors that ``uname -m`` names."""
-
-_VERSION = r"(\d+\.\S+) (\d+\.\d+)"
 
 
 class DockerFacts(FactsModel):
@@ -53,6 +53,12 @@ class ContainerFacts(FactsModel):
     image_id: str | None = None
     since: str | None = None
     """When it started, or ended when it does not run: a time as Docker writes it."""
+    health: str | None = None
+    """What Docker's health check says: ``starting``, ``healthy``, ``unhealthy``; None: no check."""
+    exit_code: int | None = None
+    """Its exit status; None while it runs."""
+    reason: str | None = None
+    """The last line of its log, read when it ended with 0: then it gave up restarting."""
 
 
 class LocalImage(FactsModel):
@@ -67,85 +73,80 @@ class LocalImage(FactsModel):
     """Bytes, unpacked."""
 
 
-def read_docker(version: str, info: str, cdi: str, hook: str) -> DockerFacts:
-    """Read ``docker version``, ``docker info`` in JSON, CDI files for NVIDIA, the hook's place."""
-    # A warning may stand before the version.
-    last = version.rpartition("\n")[2]
-    found = re.fullmatch(_VERSION, last)
-    if found is None:
-        return DockerFacts(problem=last or "no answer")
-    data = _json(info)
+def read_docker(answers: Mapping[str, Any], cdi: str, hook: str) -> DockerFacts:
+    """Read what Docker answered of itself, CDI files for NVIDIA, and the hook's place."""
+    version, data = answers.get("version") or {}, answers.get("info") or {}
+    if "Version" not in version:
+        return DockerFacts(problem=answers.get("problem") or version.get("message") or "no answer")
     runtimes = tuple(sorted(data.get("Runtimes") or {}))
     # DiscoveredDevices is there since Docker 28.2.
     devices = [str(device.get("ID")) for device in data.get("DiscoveredDevices") or []]
     has_cdi = bool(cdi) or any(device.startswith("nvidia.com/gpu") for device in devices)
     registries = (data.get("RegistryConfig") or {}).get("IndexConfigs") or {}
     ways = {"runtime": "nvidia" in runtimes, "hook": bool(hook), "CDI": has_cdi}
+    is_known = "Runtimes" in data
     return DockerFacts(
-        version=found[1],
-        api=found[2],
+        version=version["Version"],
+        api=version.get("ApiVersion"),
         rootless="name=rootless" in (data.get("SecurityOptions") or []),
         storage=data.get("Driver"),
         runtimes=runtimes,
         insecure_registries=tuple(
             sorted(name for name, registry in registries.items() if not registry.get("Secure"))
         ),
-        gpu_ways=tuple(name for name, is_there in ways.items() if is_there) if data else None,
+        gpu_ways=tuple(name for name, is_there in ways.items() if is_there) if is_known else None,
     )
 
 
-def read_containers(listed: str, inspected: str) -> tuple[ContainerFacts, ...]:
-    """Read ``docker ps`` of all containers, and ``docker inspect`` of the deployment's own."""
-    details = {
-        row[0]: dict(state=row[1], restarts=whole(row[2]), image_id=row[3], since=row[4])
-        for row in (line.split("\t") for line in inspected.splitlines())
-        if len(row) == 5
-    }
+def read_containers(answers: Mapping[str, Any]) -> tuple[ContainerFacts, ...]:
+    """Read the list of all containers, and what Docker tells of the deployment's own."""
+    details = {one["Id"]: _details(one) for one in answers.get("own") or () if "Id" in one}
+    reasons = answers.get("reasons") or {}
     found = []
-    for line in listed.splitlines():
-        row = line.split("\t")
-        if len(row) != 6:
-            continue
-        identity, name, stack, role, ports, published = row
-        found.append(
-            ContainerFacts.model_validate(
-                {
-                    "id": identity,
-                    "name": name,
-                    "stack": stack,
-                    "role": role,
-                    "ports": frozenset(int(port) for port in re.findall(r"\d+", ports)),
-                    # 0.0.0.0:8000->80/tcp, [::]:8000->80/tcp, 0.0.0.0:90-92->90-92/tcp
-                    "published": _published(published),
-                    **details.get(identity, {}),
-                }
-            )
+    for one in answers.get("containers") or ():
+        labels, identity = one.get("Labels") or {}, one["Id"]
+        ports = re.findall(r"\d+", labels.get("dev.tandem.ports", ""))
+        known = ContainerFacts(
+            id=identity,
+            name=(one.get("Names") or [""])[0].removeprefix("/"),
+            stack=labels.get("dev.tandem.stack", ""),
+            role=labels.get("dev.tandem.role", ""),
+            ports=frozenset(int(port) for port in ports),
+            published=_published(one.get("Ports") or ()),
+            reason=reasons.get(identity) or None,
         )
+        found.append(known.model_copy(update=details.get(identity, {})))
     return tuple(found)
 
 
-def read_images(printed: str) -> tuple[LocalImage, ...]:
-    """Read ``docker image inspect``, an image a line."""
-    found = []
-    for line in printed.splitlines():
-        row = line.split("\t")
-        size = whole(row[2]) if len(row) == 4 else None
-        if size is not None:
-            names = frozenset(row[3].split())
-            found.append(LocalImage(id=row[0], architecture=row[1], size=size, names=names))
-    return tuple(found)
-
-
-def _published(printed: str) -> frozenset[int]:
-    ranges = re.findall(r":(\d+)(?:-(\d+))?->[\d-]+/tcp", printed)
-    return frozenset(
-        port for first, last in ranges for port in range(int(first), int(last or first) + 1)
+def read_images(answers: Mapping[str, Any]) -> tuple[LocalImage, ...]:
+    """Read what Docker tells of the images of the declared repository."""
+    return tuple(
+        LocalImage(
+            id=one["Id"],
+            architecture=one["Architecture"],
+            size=one["Size"],
+            names=frozenset([*(one.get("RepoTags") or ()), *(one.get("RepoDigests") or ())]),
+        )
+        for one in answers.get("images") or ()
+        if "Architecture" in one
     )
 
 
-def _json(printed: str) -> dict[str, Any]:
-    try:
-        data = json.loads(printed)
-    except json.JSONDecodeError:
-        return {}
-    return data if isinstance(data, dict) else {}
+def _details(container: Mapping[str, Any]) -> dict[str, Any]:
+    state = container["State"]
+    is_running = state.get("Running")
+    return {
+        "state": state.get("Status"),
+        "restarts": container.get("RestartCount"),
+        "image_id": container.get("Image"),
+        "since": state.get("StartedAt" if is_running else "FinishedAt"),
+        "health": (state.get("Health") or {}).get("Status"),
+        "exit_code": None if is_running else state.get("ExitCode"),
+    }
+
+
+def _published(ports: Iterable[Mapping[str, Any]]) -> frozenset[int]:
+    return frozenset(
+        port["PublicPort"] for port in ports if port["Type"] == "tcp" and "PublicPort" in port
+    )

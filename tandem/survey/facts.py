@@ -106,6 +106,16 @@ class HubFacts(FactsModel):
     """Why the model can't be had from there, in words."""
 
 
+class ImageContent(FactsModel):
+    """What an image holds, as the image gate saw it in a container."""
+
+    digest: str
+    python: str
+    ray: str | None
+    """Its version, or None: the image has no Ray."""
+    vllm: str | None
+
+
 class ModelFacts(FactsModel):
     """What the model's own files say."""
 
@@ -128,7 +138,7 @@ class StartFacts(FactsModel):
 
 
 class Facts(FactsModel):
-    """All hosts, the image, the Hub, the model and earlier starts."""
+    """All hosts, the image, the Hub, the model, and what earlier starts and images showed."""
 
     stack: str = ""
     """The stack whose containers count as the deployment's own."""
@@ -140,3 +150,5 @@ class Facts(FactsModel):
     model: ModelFacts | None = None
     """None when nobody has read a config.json."""
     starts: tuple[StartFacts, ...] = ()
+    images: tuple[ImageContent, ...] = ()
+    """Images that an `up` has looked into."""

@@ -8,10 +8,13 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.errors import HubFailed
-from tandem.settings import STACKS, STARTS, is_commit
+from tandem.settings import IMAGES, STACKS, STARTS, is_commit
 from tandem.ssh import UNREACHABLE, last_line
+from tandem.survey.docker_answers import docker_answers
+from tandem.survey.docker_api import DockerSilent
 from tandem.survey.facts import Facts, HostFacts, HubFacts, ImageFacts, ModelFacts
 from tandem.survey.hub import hub_facts, hub_model
+from tandem.survey.images import known_images
 from tandem.survey.model import declared_model
 from tandem.survey.parse import host_facts
 from tandem.survey.registry import image_facts
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
 
     from tandem.settings import HostSettings, Settings
 
-TIMEOUT_SECONDS = 30
-"""How long one host may take to answer."""
+TIMEOUT_SECONDS = 20
+"""How long one host may take to answer, Docker aside."""
 
 
 def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
@@ -37,16 +40,20 @@ def survey(settings: Settings, stack: str, folder: Path = STACKS) -> Facts:
     if not settings.survey:
         return read
     seen = look_at_hosts(settings, stack)
-    return seen.model_copy(update={"model": seen.model or read.model, "starts": read.starts})
+    kept = {"starts": read.starts, "images": read.images}
+    return seen.model_copy(update={"model": seen.model or read.model, **kept})
 
 
 def files(settings: Settings, folder: Path = STACKS) -> Facts:
-    """Return what files beside the stack file say: ``model.config`` and earlier starts.
+    """Return what files beside the stack file say: ``model.config``, earlier starts and images.
 
     Raises InvalidStack when one can't be read.
     """
-    starts = earlier_starts(folder / STARTS.name)
-    return Facts(model=declared_model(settings, folder), starts=starts)
+    return Facts(
+        model=declared_model(settings, folder),
+        starts=earlier_starts(folder / STARTS.name),
+        images=known_images(folder / IMAGES.name),
+    )
 
 
 def look_at_hosts(settings: Settings, stack: str) -> Facts:
@@ -91,12 +98,17 @@ def _hub(
 
 
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
+    try:
+        docker = docker_answers(host.target, stack, settings.image.repository)
+    except DockerSilent as silent:
+        return HostFacts(name=host.name, problem=str(silent))
+    docker_root = docker.get("info", {}).get("DockerRootDir", "")
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
-    subjects = (stack, settings.model.source.on_host(stack, host.name), settings.image.repository)
-    words = ("sh", "-s", "--", *subjects, str(settings.ray.port), *others)
+    model = settings.model.source.on_host(stack, host.name)
+    words = ("sh", "-s", "--", docker_root, model, str(settings.ray.port))
     sent = time.time()
-    answer = host.target.run(*words, stdin=probe, timeout=TIMEOUT_SECONDS)
+    answer = host.target.run(*words, *others, stdin=probe, timeout=TIMEOUT_SECONDS)
     received = time.time()
     if answer.returncode == UNREACHABLE:
         problem = last_line(answer.stderr) or "no answer"
@@ -104,4 +116,4 @@ def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
         section = answer.stdout.rpartition("\n@@")[2].partition("\n")[0]
         at = f", while looking at: {section}" if section else ""
         return HostFacts(name=host.name, problem=problem + at)
-    return host_facts(host.name, stack, answer.stdout, sent=sent, received=received)
+    return host_facts(host.name, stack, docker, answer.stdout, sent=sent, received=received)

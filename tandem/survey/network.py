@@ -85,7 +85,8 @@ def read_routes(printed: str) -> dict[str, Route]:
 def read_paths(printed: str) -> dict[str, str | None]:
     """Read the attempts to connect to the other hosts: None where a path is open, else why not.
 
-    An attempt that could not be made, for want of bash, says nothing and is left out.
+    An attempt that could not be made, for want of bash, says nothing and is left out. The last line
+    of an address counts.
     """
     paths: dict[str, str | None] = {}
     for line in printed.splitlines():
@@ -93,6 +94,7 @@ def read_paths(printed: str) -> dict[str, str | None]:
         if row is None:
             continue
         address, status, said = row[1], int(row[2]), row[3].rpartition(": ")[2]
+        paths.pop(address, None)
         if status == 0 or said == "Connection refused":
             paths[address] = None
         elif status in _SILENT:

@@ -1,4 +1,4 @@
-"""From what the probe printed to HostFacts.
+"""From what Docker answered and the probe printed to HostFacts.
 
 The probe prints sections, not JSON: a POSIX shell can't quote what programs say, and every section
 is then what a program printed, word for word, as recorded hosts in the tests are.
@@ -7,6 +7,7 @@ is then what a program printed, word for word, as recorded hosts in the tests ar
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import TYPE_CHECKING, Any
 
 from tandem.survey.docker import read_containers, read_docker, read_images
 from tandem.survey.facts import HostFacts
@@ -16,13 +17,22 @@ from tandem.survey.model_folder import read_model_folder, read_volume
 from tandem.survey.network import read_interfaces, read_listeners, read_paths, read_routes
 from tandem.survey.rdma import read_rdma
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _LAST = "ended"
 
 
 def host_facts(
-    name: str, stack: str, printed: str, *, sent: float = 0, received: float = 0
+    name: str,
+    stack: str,
+    docker: Mapping[str, Any],
+    printed: str,
+    *,
+    sent: float = 0,
+    received: float = 0,
 ) -> HostFacts:
-    """Read the sections that ``probe.sh`` printed between two moments of the operator's clock.
+    """Read Docker's answers, and what ``probe.sh`` printed between two moments of our clock.
 
     ``stack`` tells the deployment's own containers from others; moments in seconds since 1970.
     """
@@ -32,7 +42,7 @@ def host_facts(
         said[title] = text.strip("\n")
     if _LAST not in said:
         return HostFacts(name=name, problem="the host did not run the survey's shell script")
-    containers = read_containers(said["containers"], said["own-containers"])
+    containers = read_containers(docker)
     own = [container for container in containers if container.stack == stack]
     # Of a container that has stopped, somebody else may have taken the port.
     running = [container for container in own if container.state == "running"]
@@ -51,11 +61,11 @@ def host_facts(
         system=read_system(said["system"]),
         memory=read_memory(said["memory"]),
         clock=read_clock(said["started"], said["ended"], sent, received),
-        docker=read_docker(said["docker"], said["docker-info"], said["cdi"], said["hook"]),
+        docker=read_docker(docker, said["cdi"], said["hook"]),
         docker_disk=disks.get("docker"),
         model_disk=disks.get("model"),
         containers=containers,
-        images=read_images(said["images"]),
+        images=read_images(docker),
         gpus=gpus,
         gpu_problem=None if gpus else said["gpus"].strip().rpartition("\n")[2] or None,
         interfaces=read_interfaces(said["links"], said["addresses"], said["speeds"]) or None,

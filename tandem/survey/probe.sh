@@ -1,9 +1,9 @@
 # Looks at a host and prints what it sees, one section a question. Changes nothing.
-# Arguments: the stack's name, the model's folder or volume, the image's repository, Ray's port, the
+# Arguments: Docker's folder (may be empty), the model's folder or volume, Ray's port, the
 # other hosts' addresses.
 # POSIX sh with Linux's usual tools; where one is missing, its section stays empty.
-stack=$1 model=$2 repository=$3 port=$4
-shift 4
+docker=$1 model=$2 port=$3
+shift 3
 # Without a login shell, Debian's users have no sbin on their PATH.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
@@ -19,13 +19,39 @@ disk() {
 
 # A connection that is refused has been there and back as well as one that is taken, so nothing has
 # to listen. Unlike ping this needs no right and no package, and it meets the firewall's TCP rules.
+# What never comes back leaves the line that says 124; BusyBox's timeout ends bash alone.
 connect() {
-    said=$(timeout 2 bash -c ': </dev/tcp/"$0"/"$1"' "$1" "$port" 2>&1)
-    printf '%s %s %s\n' "$1" "$?" "$(printf %s "$said" | tail -n 1)"
+    timeout 2 bash -c '
+        trap "kill \$(jobs -p)" TERM
+        port=$1
+        shift
+        [ $# = 0 ] || printf "%s 124 \n" "$@"
+        for peer; do
+            (
+                said=$({ : </dev/tcp/"$peer"/"$port"; } 2>&1)
+                echo "$peer $? ${said##*: }"
+            ) &
+        done
+        wait' connect "$port" "$@" 2>/dev/null
 }
 
 gpus() {
     timeout 10 nvidia-smi --format=csv,noheader,nounits --query-gpu="$1" 2>&1
+}
+
+all_gpus() {
+    section gpus
+    fields=index,uuid,name,driver_version,memory.total,memory.used,memory.free
+    # Old drivers do not know the last two and refuse the whole question.
+    gpus $fields,memory.reserved,compute_cap || gpus $fields
+    section gpu-processes
+    processes=$(timeout 10 nvidia-smi --format=csv,noheader,nounits \
+        --query-compute-apps=pid,gpu_uuid,used_memory,process_name 2>/dev/null | grep '^[0-9]')
+    printf '%s\n' "$processes"
+    section gpu-cgroups
+    for pid in $(printf '%s\n' "$processes" | cut -d , -f 1 | sort -u); do
+        printf '%s %s\n' "$pid" "$(tr '\n' ' ' <"/proc/$pid/cgroup" 2>/dev/null)"
+    done
 }
 
 look() {
@@ -36,34 +62,10 @@ look() {
     section memory
     grep -E '^Mem(Total|Available):' /proc/meminfo
 
-    section docker
-    timeout 10 docker version --format '{{.Server.Version}} {{.Server.APIVersion}}' 2>&1
-
-    section docker-info
-    info=$(timeout 10 docker info --format '{{json .}}' 2>/dev/null)
-    printf '%s\n' "$info"
-
     section cdi
     grep -ls 'nvidia.com/gpu' /etc/cdi/* /var/run/cdi/*
     section hook
     command -v nvidia-container-runtime-hook
-
-    section containers
-    labels='{{.Label "dev.tandem.stack"}}\t{{.Label "dev.tandem.role"}}\t{{.Label "dev.tandem.ports"}}'
-    timeout 10 docker ps --all --no-trunc --format "{{.ID}}\t{{.Names}}\t$labels\t{{.Ports}}" 2>/dev/null
-    section own-containers
-    own=$(timeout 10 docker ps --all --quiet --no-trunc --filter "label=dev.tandem.stack=$stack" 2>/dev/null)
-    since='{{if .State.Running}}{{.State.StartedAt}}{{else}}{{.State.FinishedAt}}{{end}}'
-    # shellcheck disable=SC2086 # one word each
-    [ -z "$own" ] || timeout 10 docker inspect --format \
-        "{{.Id}}$tab{{.State.Status}}$tab{{.RestartCount}}$tab{{.Image}}$tab$since" $own 2>/dev/null
-
-    section images
-    images=$(timeout 10 docker image ls --quiet --no-trunc "$repository" 2>/dev/null | sort -u)
-    names='{{range .RepoTags}}{{.}} {{end}}{{range .RepoDigests}}{{.}} {{end}}'
-    # shellcheck disable=SC2086 # one word each
-    [ -z "$images" ] || timeout 10 docker image inspect --format \
-        "{{.Id}}$tab{{.Architecture}}$tab{{.Size}}$tab$names" $images 2>/dev/null
 
     section volume
     case $model in
@@ -77,23 +79,10 @@ look() {
     esac
 
     section disks
-    disk docker "$(printf %s "$info" | sed -n 's/.*"DockerRootDir":"\([^"]*\)".*/\1/p')"
+    disk docker "$docker"
     disk model "$model"
 
-    section gpus
-    if command -v nvidia-smi >/dev/null; then
-        fields=index,uuid,name,driver_version,memory.total,memory.used,memory.free
-        # Old drivers do not know the last two and refuse the whole question.
-        gpus $fields,memory.reserved,compute_cap || gpus $fields
-    fi
-    section gpu-processes
-    processes=$(timeout 10 nvidia-smi --format=csv,noheader,nounits \
-        --query-compute-apps=pid,gpu_uuid,used_memory,process_name 2>/dev/null | grep '^[0-9]')
-    printf '%s\n' "$processes"
-    section gpu-cgroups
-    for pid in $(printf '%s\n' "$processes" | cut -d , -f 1 | sort -u); do
-        printf '%s %s\n' "$pid" "$(tr '\n' ' ' <"/proc/$pid/cgroup" 2>/dev/null)"
-    done
+    ! command -v nvidia-smi >/dev/null || all_gpus
 
     section links
     ip -o link show 2>/dev/null
@@ -102,13 +91,12 @@ look() {
     section speeds
     for file in /sys/class/net/*/speed; do
         name=${file%/speed}
-        printf '%s %s\n' "${name##*/}" "$(cat "$file" 2>/dev/null)"
-    done
+        read -r speed <"$file" && echo "${name##*/} $speed"
+    done 2>/dev/null
     section routes
-    for peer; do ip -o -4 route get "$peer" 2>/dev/null; done
+    for peer; do echo "route get $peer"; done | ip -o -4 -force -batch - 2>/dev/null
     section paths
-    for peer; do connect "$peer" & done
-    wait
+    connect "$@"
 
     section rdma
     [ ! -d /dev/infiniband ] || echo devices
@@ -135,8 +123,8 @@ look() {
     for file in "$model"/*.safetensors; do
         [ -f "$file" ] || continue
         # A safetensors file starts with the length of its header, 8 bytes with the lowest first.
-        printf "%s$tab%s$tab%s\n" "$(stat -Lc %s "$file")" \
-            "$(od -An -tu8 -N8 "$file" | tr -d ' ')" "${file##*/}"
+        header=$(od -An -tu8 -N8 "$file")
+        printf "%s$tab%s$tab%s\n" "$(stat -Lc %s "$file")" "${header##* }" "${file##*/}"
     done 2>/dev/null
     section index
     grep -o '"[^"]*\.safetensors"' "$model/model.safetensors.index.json" 2>/dev/null | sort -u

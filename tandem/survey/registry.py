@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tandem.ssh import last_line
 from tandem.survey.docker import ARCHITECTURES
+from tandem.survey.docker_api import DockerApi, DockerSilent
 from tandem.survey.facts import ImageFacts
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def image_facts(target: SshTarget, image: ImageSettings, host: HostFacts) -> Ima
     """Return what the host's Docker finds of ``image``, on the host itself or in the registry."""
     if image.digest and host.image_named(f"{image.repository}@{image.digest}"):
         return ImageFacts(digest=image.digest)
-    answer = _get(target, f"/distribution/{image.reference}/json")
+    answer = ask_registry(target, image)
     if "Descriptor" not in answer:
         return ImageFacts(problem=str(answer["message"]).strip())
     digest = answer["Descriptor"]["digest"]
@@ -32,6 +32,12 @@ def image_facts(target: SshTarget, image: ImageSettings, host: HostFacts) -> Ima
         platforms=_platforms(answer.get("Platforms")),
         layers_bytes=None if is_there else _layers(target, image.repository, digest, host),
     )
+
+
+def tag_digest(target: SshTarget, image: ImageSettings) -> str | None:
+    """Return the digest that the registry names for ``image``, or None when it names none."""
+    digest: str | None = ask_registry(target, image).get("Descriptor", {}).get("digest")
+    return digest
 
 
 def _platforms(listed: list[dict[str, str]] | None) -> tuple[str, ...]:
@@ -63,14 +69,11 @@ def _json(target: SshTarget, *command: str) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _get(target: SshTarget, path: str) -> dict[str, Any]:
-    """Return what Docker's API answers, over the same road as docker's own ``ssh://``."""
-    request = f"GET {path} HTTP/1.0\r\nHost: docker\r\n\r\n"
-    command = ("docker", "system", "dial-stdio")
-    answer = target.run(*command, stdin=request, timeout=TIMEOUT_SECONDS)
-    body = answer.stdout.replace("\r\n", "\n").partition("\n\n")[2]
+def ask_registry(target: SshTarget, image: ImageSettings) -> dict[str, Any]:
+    """Return what a host's Docker finds of an image in the registry, or a ``message``."""
     try:
-        data: dict[str, Any] = json.loads(body)
-    except json.JSONDecodeError:
-        return {"message": f"asking the registry: {last_line(answer.stderr) or 'no answer'}"}
-    return data
+        with DockerApi(target, TIMEOUT_SECONDS) as docker:
+            answer: dict[str, Any] = docker.get(f"/distribution/{image.reference}/json")
+    except DockerSilent as silent:
+        return {"message": f"asking the registry: {silent}"}
+    return answer

@@ -1,7 +1,9 @@
 """`make bench-survey`: the time of a survey of 2 and of 16 hosts, and its connections.
 
-Starts a lab of 16 hosts of its own (number 3) and takes it down. Both sizes are looked at three
-times, in turn, each time over new connections; medians and their ratio are printed.
+Starts a lab of 16 hosts of its own (number 3 unless TANDEM_LAB_NUMBER says another) and takes it
+down. Both sizes are looked at three times, in turn, each time over new connections; medians and
+their ratio are printed, and the time that connecting takes alone: in the lab one machine computes
+both sides of every key exchange.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 import statistics
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from lab import Lab
 from tandem.settings import Settings
@@ -24,9 +27,10 @@ LAB_NUMBER = "3"
 
 def main() -> None:
     """Measure and print."""
-    os.environ["TANDEM_LAB_NUMBER"] = LAB_NUMBER
+    os.environ.setdefault("TANDEM_LAB_NUMBER", LAB_NUMBER)
     lab = Lab.up(max(SIZES))
     seconds: dict[int, list[float]] = {size: [] for size in SIZES}
+    connecting: dict[int, list[float]] = {size: [] for size in SIZES}
     connections = dict.fromkeys(SIZES, 0)
     try:
         for _ in range(RUNS):
@@ -35,11 +39,14 @@ def main() -> None:
                 seconds[size].append(_timed(settings))
                 connections[size] = max(connections[size], _most_connections(lab))
                 _hang_up(settings)
+                connecting[size].append(_connected(settings))
+                _hang_up(settings)
     finally:
         lab.down()
     for size, taken in seconds.items():
         print(
             f"{size:2} hosts  median {statistics.median(taken):.2f} s (goal 3), "
+            f"connecting alone {statistics.median(connecting[size]):.2f} s, "
             f"at most {connections[size]} connection a host (goal 1)"
         )
     two, sixteen = (statistics.median(taken) for taken in seconds.values())
@@ -71,6 +78,14 @@ def _timed(settings: Settings) -> float:
     if problems:
         raise RuntimeError(problems[0])
     return taken
+
+
+def _connected(settings: Settings) -> float:
+    """Return how long it takes to connect to all hosts at once and do nothing there."""
+    began = time.monotonic()
+    with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
+        list(pool.map(lambda host: host.target.run("true"), settings.hosts))
+    return time.monotonic() - began
 
 
 def _most_connections(lab: Lab) -> int:

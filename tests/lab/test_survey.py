@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 import subprocess
 import sys
+import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
+
+from tandem.ssh import SshTarget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +26,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 MODEL = "/srv/models/tiny-qwen3"
+STATE = (
+    "docker ps -aq; docker volume ls -q; docker images -q | sort; ls -laR /srv/models; ls -la /tmp"
+)
+MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 
 
 @dataclass
@@ -30,9 +38,22 @@ class Stack:
 
     file: Path
     config: dict[str, Any]
+    hosts: tuple[Host, ...]
 
     def survey(self) -> tuple[int, dict[str, dict[str, Any]]]:
-        """Return the exit status and the findings by code; one code twice is an error here."""
+        """Return the exit status and the findings by code; one code twice is an error here.
+
+        Nothing on the hosts may be another thing afterwards.
+        """
+        before = self._state()
+        found = self._survey()
+        assert self._state() == before
+        return found
+
+    def _state(self) -> list[str]:
+        return [host.ssh(f"timeout 5 sh -c '{STATE}'").stdout for host in self.hosts]
+
+    def _survey(self) -> tuple[int, dict[str, dict[str, Any]]]:
         self.file.write_text(yaml.safe_dump({"config": self.config}))
         done = subprocess.run(
             [sys.executable, "-m", "tandem", "survey", "--json", self.file],
@@ -56,7 +77,7 @@ def stack(hosts: Lab, tmp_path: Path) -> Stack:
     config["tandem:image"]["reference"] = hosts.image
     for declared, host in zip(config["tandem:hosts"], hosts.hosts, strict=True):
         declared |= {"address": host.address, "sshOptions": ["-F", str(hosts.ssh_config)]}
-    return Stack(tmp_path / "Pulumi.surveyed.yaml", config)
+    return Stack(tmp_path / "Pulumi.surveyed.yaml", config, hosts.hosts)
 
 
 @contextmanager
@@ -70,6 +91,42 @@ def staged(host: Host, setup: str, cleanup: str) -> Iterator[None]:
         host.ssh(cleanup)
 
 
+def hang_up(stack: Stack) -> None:
+    """Close the connections to the hosts that are kept for the next command."""
+    for host in stack.config["tandem:hosts"]:
+        target = SshTarget(host["ssh"], tuple(host["sshOptions"]))
+        command = ["ssh", *target.all_options, "-O", "exit", target.destination]
+        subprocess.run(command, capture_output=True, check=False)
+
+
+def pushed_for_arm(image: str) -> str:
+    """Push an image again as one for ARM and return its reference with the digest."""
+    registry, _, name = image.partition("/")
+    repository, _, tag = name.partition(":")
+    base = f"http://{registry}/v2/{repository}"
+    manifest = json.load(asked(f"{base}/manifests/{tag}", headers={"Accept": MANIFEST}))
+    config = json.load(asked(f"{base}/blobs/{manifest['config']['digest']}"))
+    data = json.dumps(config | {"architecture": "arm64"}).encode()
+    digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+    place = asked(f"{base}/blobs/uploads/", method="POST").headers["Location"]
+    blob = {"Content-Type": "application/octet-stream"}
+    asked(f"{place}&digest={digest}", data=data, headers=blob, method="PUT")
+    manifest["config"] |= {"size": len(data), "digest": digest}
+    made = asked(
+        f"{base}/manifests/arm64",
+        data=json.dumps(manifest).encode(),
+        headers={"Content-Type": MANIFEST},
+        method="PUT",
+    )
+    return f"{registry}/{repository}:arm64@{made.headers['Docker-Content-Digest']}"
+
+
+def asked(url: str, **request: Any) -> Any:
+    """Return what the lab's registry answers; a proxy of the machine is not for its address."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return opener.open(urllib.request.Request(url, **request), timeout=10)
+
+
 def told(found: dict[str, dict[str, Any]], code: str, *words: str) -> None:
     """Check that this is the only finding and that it has the words."""
     assert list(found) == [code], found
@@ -77,11 +134,49 @@ def told(found: dict[str, dict[str, Any]], code: str, *words: str) -> None:
         assert word in found[code]["message"], found[code]
 
 
-def test_a_clean_lab_has_no_finding_and_stays_as_it_is(stack: Stack, hosts: Lab) -> None:
-    state = "docker ps -aq; docker volume ls -q; docker images -q; ls -laR /srv/models; ls -la /tmp"
-    before = [host.ssh(state).stdout for host in hosts.hosts]
+def test_a_clean_lab_has_no_finding_and_stays_as_it_is(stack: Stack) -> None:
     assert stack.survey() == (0, {})
-    assert [host.ssh(state).stdout for host in hosts.hosts] == before
+
+
+def test_a_host_that_is_not_on_the_network(stack: Stack, hosts: Lab) -> None:
+    first, second = hosts.hosts
+    hang_up(stack)  # an open connection takes 30 s to notice
+    hosts.cut_link(second)
+    stack.hosts = (first,)
+    try:
+        code, found = stack.survey()
+    finally:
+        hosts.heal(second)
+    assert code == 3
+    # From the first host it is not reached either.
+    assert found.keys() == {"host-unreachable"}
+    assert "no connection to lab-2: ssh: connect to host" in found["host-unreachable"]["message"]
+
+
+def test_a_host_whose_dockerd_hangs(stack: Stack, hosts: Lab) -> None:
+    stopped, goes_on = (f"kill -{name} $(cat /run/docker.pid)" for name in ("STOP", "CONT"))
+    stack.hosts = hosts.hosts[:1]
+    with staged(hosts.hosts[1], stopped, goes_on):
+        code, found = stack.survey()
+    assert code == 3
+    told(found, "docker-not-usable", "lab-2 can log in but can't use Docker: no answer within 10 s")
+
+
+def test_a_user_without_docker(stack: Stack) -> None:
+    stack.config["tandem:hosts"][1]["ssh"] = "lab-2-visitor"
+    code, found = stack.survey()
+    assert code == 3
+    words = ("lab-2-visitor can log in but can't use Docker", "permission denied while trying to")
+    told(found, "docker-not-usable", *words)
+
+
+def test_an_image_for_other_processors(stack: Stack, hosts: Lab) -> None:
+    stack.config["tandem:hosts"] = stack.config["tandem:hosts"][:1]
+    stack.config["tandem:image"]["reference"] = pushed_for_arm(hosts.small_image)
+    code, found = stack.survey()
+    assert code == 3
+    words = ("is made for linux/arm64, and lab-1 is linux/amd64",)
+    told(found, "image-architecture", *words)
 
 
 def test_a_firewall_that_blocks_one_direction_is_told_by_the_pair(stack: Stack, hosts: Lab) -> None:

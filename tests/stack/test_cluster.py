@@ -202,7 +202,7 @@ def test_the_server_is_in_the_heads_namespaces_where_there_is_ray(built: Built) 
 
 def test_gates_hold_nothing_of_the_operators_machine(built: Built) -> None:
     gates = built.of(COMMAND)
-    assert len(gates) == (2 if built.plan.ray is None else 3)
+    assert len(gates) == (3 if built.plan.ray is None else 4)
     for args in gates.values():
         text = args.inputs["stdin"] + args.inputs["create"]
         for path in (ROOT, Path.home(), Path(sys.executable).parent, Path(sys.prefix)):
@@ -219,6 +219,7 @@ def test_without_ssh_options_gates_hold_no_absolute_path_at_all(four: Built) -> 
 
 def test_a_gate_runs_again_when_a_container_it_waits_for_is_new(four: Built) -> None:
     gates = four.of(COMMAND)
+    assert gates["four-image"].inputs["triggers"] == []
     assert gates["four-weights"].inputs["triggers"] == []
     ids = [f"{args.name}-id" for args in four.containers.values()]
     server = f"{four.containers[four.plan.server.name].name}-id"
@@ -255,6 +256,15 @@ def test_no_container_is_declared_before_the_weights_are_verified(built: Built) 
     before = {name for _, name in order[:weights]}
     for host in built.plan.hosts:
         assert {f"{built.plan.stack}-{host.name}-{part}" for part in PARTS} <= before
+
+
+def test_the_weights_are_not_read_before_the_image_was_looked_into(built: Built) -> None:
+    order = [(args.typ, args.name) for args in built.resources]
+    image = order.index((COMMAND, f"{built.plan.stack}-image"))
+    assert image < order.index((COMMAND, f"{built.plan.stack}-weights"))
+    before = {name for _, name in order[:image]}
+    for host in built.plan.hosts:
+        assert f"{built.plan.stack}-{host.name}-image" in before
 
 
 def test_any_difference_replaces_a_container_the_old_one_first() -> None:

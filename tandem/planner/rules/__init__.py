@@ -26,12 +26,16 @@ if TYPE_CHECKING:
     from tandem.findings import Finding
     from tandem.planner.model.architecture import Architecture
     from tandem.settings import Settings
+    from tandem.survey.facts import ImageContent
 
 __all__ = ["check", "check_architecture"]
 
 
-def check(settings: Settings) -> list[Finding]:
-    """Return every finding that needs neither hosts nor config.json."""
+def check(settings: Settings, held: ImageContent | None = None) -> list[Finding]:
+    """Return every finding that needs neither hosts nor config.json.
+
+    ``held`` is what the image is known to hold.
+    """
     rules = (
         hosts.names,
         hosts.addresses,
@@ -54,9 +58,9 @@ def check(settings: Settings) -> list[Finding]:
         parsers.parser_names,
         parsers.removed_reasoning,
         parsers.flag_names,
-        image.ray_in_image,
     )
-    return [finding for rule in rules for finding in rule(settings)]
+    of_settings = [finding for rule in rules for finding in rule(settings)]
+    return [*of_settings, *image.ray_in_image(settings, held)]
 
 
 def check_architecture(settings: Settings, model: Architecture) -> list[Finding]:

@@ -25,6 +25,12 @@ def stack_file(tmp_path: Path) -> Path:
     return path
 
 
+def recorded(host: str, name: str) -> HostFacts:
+    """Return the facts of a recorded host under another name."""
+    docker = json.loads((RECORDED / f"{name}.json").read_text())
+    return host_facts(host, "prod", docker, (RECORDED / f"{name}.txt").read_text())
+
+
 def seen(monkeypatch: pytest.MonkeyPatch, found: Facts) -> None:
     """Let the look at the hosts find this."""
     monkeypatch.setattr("tandem.cli.survey.look_at_hosts", lambda _settings, _stack: found)
@@ -76,8 +82,7 @@ def test_every_recorded_host_fits_into_100_columns(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    printed = (RECORDED / f"{name}.txt").read_text()
-    hosts = tuple(host_facts(f"host-{number}", "prod", printed) for number in (1, 2))
+    hosts = (recorded("host-1", name), recorded("host-2", name))
     seen(monkeypatch, Facts(stack="prod", hosts=hosts))
     main(["survey", str(stack_file)])
     text = capsys.readouterr().out
@@ -88,7 +93,7 @@ def test_every_recorded_host_fits_into_100_columns(
 def test_a_spark_shows_what_matters(
     stack_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    spark = host_facts("host-1", "prod", (RECORDED / "dgx-spark.txt").read_text())
+    spark = recorded("host-1", "dgx-spark")
     seen(monkeypatch, Facts(stack="prod", hosts=(spark, HostFacts(name="host-2", problem="off"))))
     main(["survey", str(stack_file)])
     text = capsys.readouterr().out

@@ -17,6 +17,7 @@ from tests.builders import DIGEST, changed, config
 
 if TYPE_CHECKING:
     from tandem.gates.spec import WeightsSpec
+    from tandem.ssh import SshTarget
 
 MANIFEST = Path("stacks/manifests/org--model.json")
 
@@ -119,3 +120,19 @@ def test_what_is_wrong_is_fetched_again_when_the_user_says_so(
     MANIFEST.with_name("org--model@cccccccccccc.json").touch()
     assert main(["weights", "pair", "--fetch", "--anew"]) == 0
     assert asked == [HubSource(None), True]
+
+
+def test_what_a_tag_stands_for_is_asked_of_one_host_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = answer(monkeypatch)
+    path = Path("stacks/Pulumi.pair.yaml")
+    path.write_text(path.read_text().replace(f"@{DIGEST}", ""))
+    hosts = []
+
+    def tag_digest(target: SshTarget, _: object) -> str:
+        hosts.append(target.destination)
+        return DIGEST
+
+    monkeypatch.setattr(weights, "tag_digest", tag_digest)
+    assert main(["weights", "pair"]) == 0
+    assert hosts == ["ops@host-1"]
+    assert getattr(asked[0], "image", "").endswith(f"/vllm@{DIGEST}")

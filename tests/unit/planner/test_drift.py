@@ -63,6 +63,27 @@ def test_a_container_that_docker_started_again_is_told() -> None:
     assert (drift.declared, drift.found) == ("0 restarts", "3 restarts")
 
 
+def test_a_container_that_failed_has_its_exit_status() -> None:
+    failed = container(state="exited", exit_code=137)
+    (drift,) = containers_drift(facts(settings(), {"containers": (failed,)}))
+    assert drift.found == "exited (status 137)"
+
+
+def test_a_container_that_gave_up_says_why() -> None:
+    gave_up = container(state="exited", exit_code=0, reason="gave up: no GPU", restarts=5)
+    (drift,) = containers_drift(facts(settings(), {"containers": (gave_up,)}))
+    assert drift.found == "exited: gave up: no GPU"
+
+
+def test_a_server_that_does_not_answer_its_health_check_is_told() -> None:
+    unwell = container(health="unhealthy")
+    (drift,) = containers_drift(facts(settings(), {"containers": (unwell,)}))
+    assert (drift.declared, drift.found) == ("healthy", "unhealthy")
+    for health in ("healthy", "starting", None):
+        well = container(health=health)
+        assert list(containers_drift(facts(settings(), {"containers": (well,)}))) == []
+
+
 def test_containers_that_run_and_those_of_others_are_no_drift() -> None:
     others = (
         container(),

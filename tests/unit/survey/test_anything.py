@@ -16,7 +16,7 @@ LINES = [
     ", , , , , , , ,",
     "1 2 3 4 5 6 7",
     "٣\t٣\t٣",
-    "@@docker",
+    "@@disks",
     "{}",
     "[1]",
 ]
@@ -30,7 +30,7 @@ def test_lines_that_are_lost_or_replaced(seed: int) -> None:
     for _ in range(chance.randrange(12)):
         place = chance.randrange(len(lines))
         lines[place : place + 1] = chance.choice([[], [chance.choice(LINES)]])
-    assert host_facts("a", "prod", "\n".join(lines)).name == "a"
+    assert host_facts("a", "prod", {}, "\n".join(lines)).name == "a"
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -40,15 +40,14 @@ def test_characters_that_are_lost_or_added(seed: int) -> None:
     for _ in range(20):
         place = chance.randrange(len(text))
         text = text[:place] + chance.choice(["", chance.choice(CHARACTERS)]) + text[place + 1 :]
-    assert host_facts("a", "prod", text).name == "a"
+    assert host_facts("a", "prod", {}, text).name == "a"
 
 
 @pytest.mark.parametrize("cell", ["x", "-1", "", "1.5", "٣"])
-@pytest.mark.parametrize("section", ["weights", "own-containers", "rdma", "disks", "gpus"])
+@pytest.mark.parametrize("section", ["weights", "rdma", "disks", "gpus"])
 def test_cells_that_are_no_numbers(section: str, cell: str) -> None:
     rows = {
         "weights": f"{cell}\t{cell}\ta.safetensors\nb",
-        "own-containers": f"a\trunning\t{cell}\tb",
         "rdma": f"port\ta\t{cell}\tb\tc\td\ngid\t{cell}\t{cell}\ta\tb",
         "disks": f"docker\ta {cell} {cell} {cell} {cell}% /",
         "gpus": f"{cell}, a, b, c, {cell}, {cell}, {cell}",
@@ -56,4 +55,4 @@ def test_cells_that_are_no_numbers(section: str, cell: str) -> None:
     before, _, after = TEXTS[0].partition(f"\n@@{section}\n")
     rest = after.partition("\n@@")[2]
     text = f"{before}\n@@{section}\n{rows[section]}\n\n@@{rest}"
-    assert host_facts("a", "prod", text).problem is None
+    assert host_facts("a", "prod", {}, text).problem is None

@@ -1,6 +1,8 @@
 """What the probe printed on different hosts, read."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,13 @@ NAMES = sorted(path.stem for path in HOSTS.glob("*.txt"))
 
 def read(name: str, stack: str = "lab") -> HostFacts:
     """Return the facts of a recorded host."""
-    return host_facts(name, stack, (HOSTS / f"{name}.txt").read_text())
+    return host_facts(name, stack, docker_of(name), (HOSTS / f"{name}.txt").read_text())
+
+
+def docker_of(name: str) -> dict[str, Any]:
+    """Return what Docker answered on a recorded host."""
+    answers: dict[str, Any] = json.loads((HOSTS / f"{name}.json").read_text())
+    return answers
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -60,8 +68,9 @@ def test_ports_are_listed_with_who_listens_and_the_deployments_own_are_left_out(
 
 
 def test_the_port_of_an_own_container_that_has_stopped_is_somebody_elses() -> None:
-    printed = (HOSTS / "dgx-spark.txt").read_text().replace("\trunning\t", "\texited\t")
-    facts = host_facts("spark-1", "prod", printed)
+    docker = docker_of("dgx-spark")
+    docker["own"][0]["State"] |= {"Status": "exited", "Running": False}
+    facts = host_facts("spark-1", "prod", docker, (HOSTS / "dgx-spark.txt").read_text())
     assert 8000 in {found.port for found in facts.listeners}
     assert not facts.is_serving
     assert read("dgx-spark", "prod").is_serving
@@ -185,6 +194,6 @@ def test_without_ip_and_bash_interfaces_and_paths_are_not_known() -> None:
 
 
 def test_a_host_that_ran_no_script_is_a_problem() -> None:
-    assert host_facts("a", "lab", "").problem
+    assert host_facts("a", "lab", {}, "").problem
     whole = (HOSTS / "dgx-spark.txt").read_text()
-    assert host_facts("a", "lab", whole[: len(whole) // 2]).problem
+    assert host_facts("a", "lab", {}, whole[: len(whole) // 2]).problem

@@ -34,6 +34,12 @@ def test_what_could_not_be_tried_says_nothing(printed: str) -> None:
     assert read_paths(printed) == {}
 
 
+def test_an_answer_comes_after_the_line_of_what_has_not_answered_yet() -> None:
+    asked = "10.0.0.2 124 \n10.0.0.3 124 \n10.0.0.4 124 \n"
+    answers = "10.0.0.3 1 Connection refused\n10.0.0.4 1 No such file or directory"
+    assert read_paths(asked + answers) == {"10.0.0.2": "no answer within 2 s", "10.0.0.3": None}
+
+
 def test_listeners_have_their_addresses() -> None:
     rest = "00000000:0000 0A 00000000:00000000"
     sockets = "\n".join(

@@ -16,6 +16,7 @@ from tandem.survey.registry import image_facts
 from tests.builders import DIGEST, settings
 
 if TYPE_CHECKING:
+    from tandem.settings import ImageSettings
     from tandem.ssh import SshTarget
 
 TAG = {"image.reference": "registry.example/vllm:1"}
@@ -40,9 +41,6 @@ class Host:
     ) -> subprocess.CompletedProcess[str]:
         """Answer like SshTarget.run."""
         self.asked.append(command)
-        if "dial-stdio" in command:
-            said = "HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n"
-            return subprocess.CompletedProcess(command, 0, said + json.dumps(self.distribution), "")
         manifest = self.manifests.get(command[-1])
         text = json.dumps(manifest) if manifest else "no such manifest"
         return subprocess.CompletedProcess(command, 0 if manifest else 1, text, "")
@@ -50,7 +48,14 @@ class Host:
 
 def ask(host: Host, seen: HostFacts, reference: dict[str, str] | None = None) -> ImageFacts:
     """Ask the host for the image of a stack file."""
-    return image_facts(cast("SshTarget", host), settings(1, reference or TAG).image, seen)
+
+    def answer(_: SshTarget, image: ImageSettings) -> object:
+        host.asked.append((image.reference,))
+        return host.distribution
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tandem.survey.registry.ask_registry", answer)
+        return image_facts(cast("SshTarget", host), settings(1, reference or TAG).image, seen)
 
 
 def test_the_layers_of_the_hosts_own_platform_are_added_up() -> None:
