@@ -35,6 +35,13 @@ def listen_address(settings: Settings) -> str:
     return str(settings.serve.listen or settings.head.address)
 
 
+def server_url(settings: Settings) -> str:
+    """Return where the head itself reaches the API."""
+    listen = listen_address(settings)
+    host = str(settings.head.address) if listen == "0.0.0.0" else listen
+    return f"http://{host}:{settings.serve.port}"
+
+
 def serve_arguments(settings: Settings) -> tuple[str, ...]:
     """Return the arguments after ``vllm serve``."""
     serve = settings.serve

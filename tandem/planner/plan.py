@@ -9,7 +9,7 @@ from pydantic import SecretStr
 from tandem.errors import RefusedPlan
 from tandem.findings import Finding, Severity
 from tandem.gates.spec import JoinSpec, Node, ReadySpec, Record, Watched, WeightsSpec
-from tandem.planner.arguments import expects_reasoning, listen_address
+from tandem.planner.arguments import expects_reasoning, server_url
 from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
 from tandem.planner.containers import KEY_FILE, Containers
@@ -109,7 +109,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
         ready=_ready(settings, hosts, ray, server, record(assessment.start, assessment.fit)),
         model=settings.model.id,
         served_name=settings.model.name,
-        endpoint=f"{_url(settings)}/v1",
+        endpoint=f"{server_url(settings)}/v1",
         api_key=settings.api_key,
     )
 
@@ -152,19 +152,13 @@ def _ready(
     return ReadySpec(
         server=Watched(head.name, head.target, server.name),
         others=tuple(node.watched for node in ray.join.nodes) if ray else (),
-        url=_url(settings),
+        url=server_url(settings),
         served_name=settings.model.name,
         expects_reasoning=expects_reasoning(settings),
         timeout_seconds=settings.serve.ready_timeout,
         key_file=KEY_FILE if settings.api_key else None,
         record=kept,
     )
-
-
-def _url(settings: Settings) -> str:
-    listen = listen_address(settings)
-    host = str(settings.head.address) if listen == "0.0.0.0" else listen
-    return f"http://{host}:{settings.serve.port}"
 
 
 def _interfaces(settings: Settings, facts: Facts) -> dict[str, str | None]:
