@@ -120,12 +120,13 @@ class Server:
 
     def ask_for_token(self, seconds: float) -> None:
         """Ask for one token and wait for any answer; a refusal is one, too."""
-        body = {"model": self._model, "prompt": "Hello", "max_tokens": 1}
+        message = {"role": "user", "content": "Hello"}
+        body = {"model": self._model, "messages": [message], "max_tokens": 1}
         headers = {"Content-Type": "application/json"}
         if self._key_file:
             headers["Authorization"] = f"Bearer {self._key_file.read_text(encoding='utf-8')}"
         request = urllib.request.Request(
-            f"{self._url}/v1/completions", json.dumps(body).encode(), headers
+            f"{self._url}/v1/chat/completions", json.dumps(body).encode(), headers
         )
         with suppress(OSError, ValueError), self._opener.open(request, timeout=seconds) as answer:
             answer.read()

@@ -82,15 +82,19 @@ def run(command: list[str]) -> tuple[int, str]:
 
     SIGTERM and SIGINT are passed on.
     """
-    child = subprocess.Popen(command)
+    child: subprocess.Popen[bytes] | None = None
     passed: list[int] = []
 
     def pass_on(number: int, _: object) -> None:
         passed.append(number)
-        child.send_signal(number)
+        if child is not None:
+            child.send_signal(number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, pass_on)
+    child = subprocess.Popen(command)
+    if passed:
+        child.send_signal(passed[0])
     code = child.wait()
     ended = f"signal {-code}" if code < 0 else f"exit status {code}"
     if passed:

@@ -272,3 +272,13 @@ def test_the_server_alone_has_a_health_check_that_spares_it_until_it_should_have
 def test_a_server_that_may_be_put_to_sleep_is_not_asked_for_a_token() -> None:
     words = server(1, {"serve.args": ["--enable-sleep-mode"]}).entrypoint or ()
     assert not [word for word in words if word.startswith("--model=")]
+
+
+@pytest.mark.parametrize(("version", "quiet"), [("0.15.1", False), ("0.16.0", True), (None, False)])
+def test_looks_at_the_servers_health_stay_out_of_its_log_where_vllm_can(
+    version: str | None, quiet: bool
+) -> None:
+    changes = {"image.vllm": version} if version else {}
+    command = server(1, {**changes, "serve.args": ["--seed", "1"]}).command
+    assert ("/health,/metrics" in command) is quiet
+    assert command[-2:] == ("--seed", "1")

@@ -15,12 +15,20 @@ import pytest
 
 from tandem.remote import supervise
 
-SLEEP = ("-c", "import time; print('ready', flush=True); time.sleep(60)")
-OBEY = (
+STOPS = (
     "-c",
-    "import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(0));"
-    "print('ready', flush=True); time.sleep(60)",
+    "import signal; both = {signal.SIGTERM, signal.SIGINT};"
+    "[signal.signal(number, signal.SIG_DFL) for number in both];"
+    "print('ready', flush=True); signal.sigwait({signal.SIGUSR1})",
 )
+"""A command that a signal ends."""
+OBEYS = (
+    "-c",
+    "import signal; both = {signal.SIGTERM, signal.SIGINT};"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, both);"
+    "print('ready', flush=True); signal.sigwait(both)",
+)
+"""A command that ends with 0 when it gets a signal."""
 
 
 def words(folder: Path, *command: str, limit: int = 2, window: float = 60) -> list[str]:
@@ -85,12 +93,10 @@ def test_a_command_that_a_signal_ended_is_told_by_its_number(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-@pytest.mark.parametrize("program", [SLEEP, OBEY])
+@pytest.mark.parametrize("program", [STOPS, OBEYS])
 def test_a_signal_reaches_the_command_and_the_end_is_no_success(
     program: tuple[str, ...], number: signal.Signals, tmp_path: Path
 ) -> None:
-    if program is OBEY and number is signal.SIGINT:
-        program = (program[0], program[1].replace("SIGTERM", "SIGINT"))
     with subprocess.Popen(
         words(tmp_path, sys.executable, *program), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as running:
