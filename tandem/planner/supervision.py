@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING
 
 from tandem.planner.specs import HealthCheck, Upload
 from tandem.remote import source
-from tandem.remote.liveness import CHECK_SECONDS, HEALTHY, LONGEST_CHECK_SECONDS
 
 if TYPE_CHECKING:
     from tandem.settings import Settings
 
 LIVENESS_PROGRAM = "/tandem/liveness.py"
 SUPERVISE_PROGRAM = "/tandem/supervise.py"
+HEALTHY = "/dev/shm/tandem-healthy"
+"""Where the watch writes the time of the last check that was well; from liveness.py, as is the next
+one. Importing it would cost every plan the time that Python's HTTP client takes to load."""
+OLDEST_SECONDS = 50
+"""Two checks, the last of them with nothing but silence."""
 
 
 def supervised(settings: Settings, *command: str, after: str | None = None) -> tuple[str, ...]:
@@ -43,11 +47,10 @@ def uploads(*programs: str) -> tuple[Upload, ...]:
 
 def health_check(settings: Settings) -> HealthCheck:
     """Return Docker's look at what the watch beside the server wrote: a shell and `date`."""
-    oldest = int(CHECK_SECONDS + LONGEST_CHECK_SECONDS)
     age = "$(($(date +%s) - seen))"
     return HealthCheck(
-        command=f"read -r seen < {HEALTHY} && test {age} -le {oldest}",
-        interval=int(CHECK_SECONDS),
+        command=f"read -r seen < {HEALTHY} && test {age} -le {OLDEST_SECONDS}",
+        interval=15,
         timeout=10,
         retries=2,
         start_period=settings.serve.ready_timeout,

@@ -82,9 +82,10 @@ class Progress:
         if not self.is_still() or not (running or asked):
             return None
         prompt, generated = (int(self.metrics[name]) for name in TOKENS)
+        what = f"requests running: {running}" if running else "a request is not answered"
         return (
-            f"stalled: {running or 'new'} requests running and nothing moved for {self.still:.0f} s"
-            f" (so far {prompt} prompt tokens, {generated} generated)"
+            f"stalled: {what}, and nothing has moved for {self.still:.0f} s "
+            f"({prompt} prompt tokens so far, {generated} generated)"
         )
 
     def is_still(self) -> bool:

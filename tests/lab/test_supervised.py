@@ -118,7 +118,7 @@ def test_a_server_that_stands_still_with_a_request_is_ended_and_comes_back(stack
     stack.wait(lambda: stack.inspect(SERVER)["RestartCount"] == 1, 120)
     stack.wait(stack.answers)
     ended = [line for line in stack.log(SERVER) if line.startswith("tandem: the command ended")]
-    assert "stalled: 1 requests running and nothing moved for " in ended[-1]
+    assert "stalled: requests running: 1, and nothing has moved for " in ended[-1]
 
 
 @pytest.mark.parametrize("name", [WORKER, HEAD])

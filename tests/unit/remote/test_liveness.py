@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tandem.planner.supervision import health_check
+from tandem.planner.supervision import HEALTHY, OLDEST_SECONDS, health_check
 from tandem.remote import liveness
-from tandem.remote.liveness import HEALTHY, Progress, read_metrics
+from tandem.remote.liveness import Progress, read_metrics
 from tests.builders import settings
 
 NEW = """\
@@ -65,7 +65,7 @@ def test_requests_that_run_while_nothing_moves_are_a_stall(text: str) -> None:
     assert progress(*[read_metrics(text)] * 4).stalled(asked=False) is None
     why = progress(*[read_metrics(text)] * 5).stalled(asked=False)
     assert why is not None
-    assert "requests running and nothing moved for 75 s" in why
+    assert "and nothing has moved for 75 s" in why
     assert "80 generated" in why
 
 
@@ -81,7 +81,7 @@ def test_an_idle_server_is_not_stalled_but_asked_for_a_token() -> None:
     seen = progress(*[metrics(num_requests_running=0)] * 9)
     assert seen.stalled(asked=False) is None
     assert seen.is_still()
-    assert "new requests running" in (seen.stalled(asked=True) or "")
+    assert "stalled: a request is not answered, and" in (seen.stalled(asked=True) or "")
 
 
 @pytest.mark.parametrize(
@@ -192,8 +192,8 @@ def test_a_server_that_is_stalled_is_ended_and_the_log_and_the_record_say_why(
     with Watched(tmp_path) as server:
         assert server.process.wait(20) == -signal.SIGTERM
         said = (server.process.stderr or sys.stdin).read()
-        assert "tandem: stalled: 1 requests running and nothing moved for 1 s" in said
-        assert server.reason.read_text().startswith("stalled: 1 requests")
+        assert "tandem: stalled: requests running: 1, and nothing has moved for 1 s" in said
+        assert server.reason.read_text().startswith("stalled: requests running: 1")
         assert not server.healthy.exists()
 
 
@@ -207,7 +207,7 @@ def test_an_idle_server_that_does_not_answer_a_request_is_ended(tmp_path: Path) 
         assert server.process.wait(20) == -signal.SIGTERM
         out, said = server.process.communicate()
         assert out == "asked with Bearer sesame\n"
-        assert "new requests running and nothing moved" in said
+        assert "a request is not answered, and nothing has moved" in said
         assert "sesame" not in said
 
 
@@ -231,8 +231,13 @@ def test_the_watch_ends_with_the_server(tmp_path: Path) -> None:
         assert said == ""
 
 
+def test_a_check_that_takes_longest_does_not_make_the_server_unhealthy() -> None:
+    assert OLDEST_SECONDS >= liveness.CHECK_SECONDS + liveness.LONGEST_CHECK_SECONDS
+    assert str(liveness.HEALTHY) == HEALTHY
+
+
 def test_the_health_check_of_docker_looks_at_the_age_of_the_last_check(tmp_path: Path) -> None:
-    command = health_check(settings()).command.replace(str(HEALTHY), str(tmp_path / "healthy"))
+    command = health_check(settings()).command.replace(HEALTHY, str(tmp_path / "healthy"))
 
     def is_healthy() -> bool:
         return subprocess.run(["sh", "-c", command], check=False).returncode == 0
