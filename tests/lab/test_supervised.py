@@ -102,13 +102,17 @@ def test_an_up_serves_and_a_second_one_has_nothing_to_do(stack: Stack) -> None:
         assert done.code == 0, done.text
 
 
-def test_docker_calls_the_server_healthy_and_it_lives_while_it_has_nothing_to_do(
+def _questions(stack: Stack) -> int:
+    return sum("POST /v1/chat/completions" in line for line in stack.log(SERVER))
+
+
+def test_docker_calls_the_server_healthy_and_idle_it_is_asked_for_a_token_and_lives(
     stack: Stack,
 ) -> None:
     stack.wait(lambda: bool(stack.inspect(SERVER)["State"]["Health"]["Status"] == "healthy"))
-    # Longer than the timeout: it is asked for a token, and answers.
-    before = stack.inspect(SERVER)["State"]["Pid"]
-    time.sleep(60)
+    before, asked = stack.inspect(SERVER)["State"]["Pid"], _questions(stack)
+    stack.wait(lambda: _questions(stack) > asked)
+    time.sleep(20)
     assert stack.inspect(SERVER)["State"]["Pid"] == before
     assert stack.inspect(SERVER)["State"]["Health"]["Status"] == "healthy"
 
