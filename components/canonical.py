@@ -13,6 +13,7 @@ import pulumi
 import pulumi_docker as docker
 
 from tandem.planner import ContainerSpec
+from tandem.planner.specs import HealthCheck
 from tandem.units import MIB
 
 
@@ -57,12 +58,14 @@ def container_arguments(
             docker.ContainerLabelArgs(label=name, value=value)
             for name, value in sorted(spec.labels.items())
         ],
-        "restart": "unless-stopped",
+        "restart": "on-failure",
+        "max_retry_count": spec.restart_limit,
         "must_run": True,
         # Unset, a delete kills at once (pulumi-docker reads this, not stop_timeout).
         "destroy_grace_seconds": spec.grace_seconds,
         "log_driver": "json-file",
         "log_opts": {"max-size": "50m", "max-file": "3"},
+        **({"healthcheck": _health(spec.health)} if spec.health else {}),
         **({} if spec.beside_head else _own_namespaces(spec)),
         **(_rdma() if spec.rdma else {}),
     }
@@ -75,6 +78,26 @@ def _own_namespaces(spec: ContainerSpec) -> dict[str, Any]:
         "ipc_mode": "shareable" if spec.role == "head" else "private",
         "shm_size": spec.shm_bytes // MIB,
     }
+
+
+def _health(check: HealthCheck) -> docker.ContainerHealthcheckArgs:
+    return docker.ContainerHealthcheckArgs(
+        tests=["CMD-SHELL", check.command],
+        interval=go_duration(check.interval),
+        timeout=go_duration(check.timeout),
+        retries=check.retries,
+        start_period=go_duration(check.start_period),
+        start_interval="0s",
+    )
+
+
+def go_duration(seconds: int) -> str:
+    """Write a duration as Go's ``Duration.String`` does: ``15s``, ``1m0s``, ``1h0m0s``."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h{minutes}m{rest}s"
+    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
 
 
 def _gpus(gpus: int | tuple[str, ...]) -> docker.ContainerDeviceRequestArgs:

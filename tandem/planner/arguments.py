@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.planner.vllm.releases import declared_version, names_of
+
 if TYPE_CHECKING:
     from tandem.settings import Settings
 
@@ -28,6 +30,8 @@ RESERVED = {
     "--distributed-executor-backend": "tandem:backend",
 }
 """Flags that settings decide, and the key that decides each."""
+
+QUIET = "--disable-access-log-for-endpoints"
 
 
 def listen_address(settings: Settings) -> str:
@@ -62,12 +66,19 @@ def serve_arguments(settings: Settings) -> tuple[str, ...]:
     words = [
         word for flag, value in options.items() if value is not None for word in (flag, str(value))
     ]
-    return (MODEL_FOLDER, *words, *serve.args)
+    return (MODEL_FOLDER, *words, *_quiet(settings), *serve.args)
 
 
 def expects_reasoning(settings: Settings) -> bool:
     """Tell whether answers carry a reasoning field, because a reasoning parser is set."""
     return any(word.partition("=")[0] == "--reasoning-parser" for word in settings.serve.args)
+
+
+def _quiet(settings: Settings) -> tuple[str, ...]:
+    """Return what keeps the looks at the server's health out of its log, where vLLM has it."""
+    names = names_of(declared_version(settings))
+    known = names is not None and QUIET in names.flags
+    return (QUIET, "/health,/metrics") if known else ()
 
 
 def _executor(settings: Settings) -> str | None:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Literal
 
-from tandem.planner.arguments import MODEL_FOLDER, listen_address, serve_arguments
+from tandem.planner.arguments import MODEL_FOLDER, listen_address, serve_arguments, server_url
 from tandem.planner.environment import CONFIG_ROOT, host_environment, not_carried_over
 from tandem.planner.names import container_name
 from tandem.planner.specs import ContainerSpec, Mount, SecretUpload, Upload, VolumeSpec
-from tandem.remote import source
+from tandem.planner.supervision import (
+    LIVENESS_PROGRAM,
+    SUPERVISE_PROGRAM,
+    health_check,
+    supervised,
+    uploads,
+    watched,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,12 +65,15 @@ class Containers:
         head = self._settings.head
         command = ("start", "--head", "--block", f"--port={self._settings.ray.port}")
         options = ("--include-dashboard=false", *_node_options(head))
-        return self._ray(head, "head", (*command, *options), (self._session_mount(),))
+        start = supervised(self._settings, "ray")
+        return self._ray(head, "head", start, (*command, *options), (self._session_mount(),))
 
     def worker(self, host: HostSettings) -> ContainerSpec:
         """Return the Ray worker of ``host``."""
         command = ("start", "--block", f"--address={self.ray_address}", *_node_options(host))
-        return self._ray(host, "worker", command, ())
+        # While the head is away, waiting is no reason to give up.
+        start = supervised(self._settings, "ray", after=self.ray_address)
+        return self._ray(host, "worker", start, command, ())
 
     def server(self) -> ContainerSpec:
         """Return the vLLM server, beside the Ray head when there is more than one host."""
@@ -87,12 +97,16 @@ class Containers:
             shm_bytes=settings.shm_size,
             rdma=settings.rdma,
             labels=self._labels("server", settings.serve.port),
+            # The image's own entrypoint is not known, so nothing can be put before it.
+            restart_limit=settings.restarts.limit if entrypoint is None else 0,
+            health=health_check(settings) if entrypoint is not None else None,
         )
 
     def _ray(
         self,
         host: HostSettings,
         role: Literal["head", "worker"],
+        entrypoint: tuple[str, ...],
         command: tuple[str, ...],
         mounts: tuple[Mount, ...],
     ) -> ContainerSpec:
@@ -101,10 +115,11 @@ class Containers:
             name=self._name(host, f"ray-{role}"),
             host=host.name,
             role=role,
-            entrypoint=("ray",),
+            entrypoint=entrypoint,
             command=command,
             env=host_environment(self._settings, host, self._interfaces[host.name]),
             mounts=(self._model_mount(host), *mounts),
+            uploads=uploads(SUPERVISE_PROGRAM),
             gpus=host.gpus,
             shm_bytes=self._settings.shm_size,
             rdma=self._settings.rdma,
@@ -118,13 +133,16 @@ class Containers:
         if entrypoint == "image":
             return None, arguments
         start = ("vllm", "serve") if entrypoint == "vllm" else entrypoint
-        if settings.api_key is not None:
-            start = ("python3", KEY_PROGRAM, KEY_FILE, *start)
+        key_file = KEY_FILE if settings.api_key is not None else None
+        if key_file is not None:
+            start = ("python3", KEY_PROGRAM, key_file, *start)
+        start = supervised(settings, *watched(settings, server_url(settings), key_file, start))
         if not settings.spans_hosts:
             return start, arguments
         nodes = [f"--node={host.address}={host.gpu_count}" for host in settings.hosts]
         deadline = f"--timeout={settings.ray.join_timeout}"
         wait = ("python3", CONTRACT_PROGRAM, f"--address={self.ray_address}", *nodes, deadline)
+        # The wait comes first: it is no start of the server, and it may take long.
         return (*wait, "--", *start), arguments
 
     def _server_environment(self) -> dict[str, str]:
@@ -142,17 +160,19 @@ class Containers:
         return env
 
     def _uploads(self) -> tuple[Upload, ...]:
-        uploads: list[Upload] = []
+        files: list[Upload] = []
+        if self._settings.image.entrypoint != "image":
+            files += uploads(SUPERVISE_PROGRAM, LIVENESS_PROGRAM)
         if self._settings.spans_hosts:
             names = json.dumps(not_carried_over(self._settings))
-            uploads += [
-                Upload(path=CONTRACT_PROGRAM, content=source("ray_contract.py")),
+            files += [
+                *uploads(CONTRACT_PROGRAM),
                 # Read by vllm/v1/executor/ray_executor.py as a list of names.
                 Upload(path=f"{CONFIG_ROOT}/ray_non_carry_over_env_vars.json", content=names),
             ]
         if self._settings.api_key is not None:
-            uploads.append(Upload(path=KEY_PROGRAM, content=source("with_key.py")))
-        return tuple(uploads)
+            files += uploads(KEY_PROGRAM)
+        return tuple(files)
 
     def _secret_uploads(self) -> tuple[SecretUpload, ...]:
         key = self._settings.api_key

@@ -58,6 +58,17 @@ class SecretUpload(SpecModel):
     content: SecretStr
 
 
+class HealthCheck(SpecModel):
+    """What Docker runs in a container to tell whether it is well. Times in seconds."""
+
+    command: str
+    interval: int
+    timeout: int
+    retries: int
+    start_period: int
+    """How long a failure is no failure yet."""
+
+
 class ContainerSpec(SpecModel):
     """A container, whole. Sizes in bytes, times in seconds."""
 
@@ -78,6 +89,9 @@ class ContainerSpec(SpecModel):
     shm_bytes: int
     rdma: bool
     labels: dict[str, str]
+    restart_limit: int = 0
+    """How often Docker may start it again when it fails, in all; 0 sets no limit."""
+    health: HealthCheck | None = None
     grace_seconds: int = 30
     """How long a stop may take before the processes are killed."""
 

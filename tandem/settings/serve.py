@@ -43,6 +43,11 @@ class ServeSettings(SettingsModel):
     """More environment variables of the server's container."""
     ready_timeout: Seconds = 45 * 60
     """How long an ``up`` waits for the first answer."""
+    stall_timeout: Seconds = 10 * 60
+    """How long requests may run while no token comes and nothing else of the engine moves; then the
+    server is ended, which counts as a restart. The first request may compile kernels for minutes,
+    and vLLM's own limit for a step is 5 minutes (``VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS``). Not
+    watched with ``image.entrypoint: image``."""
 
 
 class RaySettings(SettingsModel):

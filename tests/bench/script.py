@@ -88,7 +88,7 @@ def command(spec: ContainerSpec) -> tuple[str, ...]:
 
 def options(spec: ContainerSpec, plan: Plan | None) -> Iterator[str]:
     """Yield the words of `docker create` before the image, as components/canonical.py has them."""
-    yield from ("--name", spec.name, "--network", "host", "--restart", "unless-stopped")
+    yield from ("--name", spec.name, "--network", "host", "--restart", "on-failure")
     yield from ("--log-driver", "json-file", "--log-opt", "max-size=50m", "--log-opt", "max-file=3")
     yield from ("--gpus", "all" if isinstance(spec.gpus, int) else f"device={','.join(spec.gpus)}")
     if spec.entrypoint:

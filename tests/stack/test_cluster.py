@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import yaml
 from pulumi.runtime import mocks, rpc
 
 from components import Cluster
+from components.canonical import go_duration
 from components.containers import replacement_options
 from tandem.planner import Plan, make_plan
 from tests.builders import DIGEST, facts, load, plan
@@ -198,6 +200,38 @@ def test_the_server_is_in_the_heads_namespaces_where_there_is_ray(built: Built) 
     assert head.inputs["ipcMode"] == "shareable"
     assert "shmSize" not in server
     assert "init" not in server
+
+
+def test_docker_starts_again_what_fails_and_leaves_alone_what_ends_with_0(built: Built) -> None:
+    for spec in built.plan.containers:
+        inputs = built.containers[spec.name].inputs
+        assert (inputs["restart"], inputs["maxRetryCount"]) == ("on-failure", 0)
+
+
+def test_dockers_own_count_is_used_where_the_command_is_the_images() -> None:
+    made = build(plan(1, {"image.entrypoint": "image", "restarts": {"limit": 3}}, "own"))
+    (container,) = made.containers.values()
+    assert container.inputs["maxRetryCount"] == 3
+    assert "healthcheck" not in container.inputs
+
+
+def test_the_servers_health_check_is_spelled_as_docker_gives_it_back(built: Built) -> None:
+    checks: dict[str, Any] = {
+        name: args.inputs.get("healthcheck") for name, args in built.containers.items()
+    }
+    check = checks.pop(built.plan.server.name)
+    assert set(checks.values()) <= {None}
+    assert check["tests"][0] == "CMD-SHELL"
+    for name in ("interval", "timeout", "startPeriod", "startInterval"):
+        assert re.fullmatch(r"0s|(\d+h)?(\d+m)?\d+s", check[name])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0s"), (15, "15s"), (60, "1m0s"), (90, "1m30s"), (3600, "1h0m0s"), (5415, "1h30m15s")],
+)
+def test_durations_are_spelled_as_go_spells_them(seconds: int, text: str) -> None:
+    assert go_duration(seconds) == text
 
 
 def test_gates_hold_nothing_of_the_operators_machine(built: Built) -> None:

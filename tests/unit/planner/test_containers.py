@@ -17,6 +17,10 @@ WAIT = (
     "--timeout=600",
     "--",
 )
+SUPERVISE = ("python3", "/tandem/supervise.py", "--limit=5", "--window=1800")
+LIVENESS = ("python3", "/tandem/liveness.py", "--url=http://10.0.0.1:8000", "--timeout=600")
+SERVE = (*SUPERVISE, "--", *LIVENESS, "--model=org/model", "--")
+"""What comes before the server's own command."""
 
 
 def containers(hosts: int, changes: dict[str, Any] | None = None) -> dict[str, ContainerSpec]:
@@ -92,7 +96,7 @@ def test_vllm_is_told_which_variables_not_to_copy_from_the_head() -> None:
 
 def test_the_server_waits_for_every_node_and_then_becomes_vllm() -> None:
     api = server(2)
-    assert api.entrypoint == (*WAIT, "vllm", "serve")
+    assert api.entrypoint == (*WAIT, *SERVE, "vllm", "serve")
     assert api.command[0] == "/model"
     program = next(u for u in api.uploads if u.path == WAIT[1])
     compile(program.content, WAIT[1], "exec")
@@ -107,12 +111,17 @@ def test_the_server_waits_for_every_node_with_its_own_number_of_gpus() -> None:
 
 
 def test_an_entrypoint_of_ones_own_comes_after_the_wait() -> None:
-    assert server(2, {"image.entrypoint": ["sh", "start"]}).entrypoint == (*WAIT, "sh", "start")
+    entrypoint = server(2, {"image.entrypoint": ["sh", "start"]}).entrypoint
+    assert entrypoint == (*WAIT, *SERVE, "sh", "start")
 
 
 @pytest.mark.parametrize(
     ("entrypoint", "words"),
-    [("vllm", ("vllm", "serve")), ("image", None), (["sh", "start"], ("sh", "start"))],
+    [
+        ("vllm", (*SERVE, "vllm", "serve")),
+        ("image", None),
+        (["sh", "start"], (*SERVE, "sh", "start")),
+    ],
 )
 def test_a_single_host_starts_the_server_at_once(
     entrypoint: object, words: tuple[str, ...] | None
@@ -137,7 +146,10 @@ def test_vllm_never_sees_the_port_as_a_variable() -> None:
 def test_a_single_host_has_no_ray() -> None:
     (only,) = containers(1).values()
     assert not only.beside_head
-    assert only.uploads == ()
+    assert [upload.path for upload in only.uploads] == [
+        "/tandem/supervise.py",
+        "/tandem/liveness.py",
+    ]
     assert "RAY_ADDRESS" not in only.env
     assert [mount.target for mount in only.mounts] == ["/model"]
     assert "--distributed-executor-backend" not in only.command
@@ -165,7 +177,8 @@ def test_the_model_cannot_be_written_to() -> None:
 
 def test_ray_starts_on_its_own_address_with_its_own_gpus() -> None:
     head, worker, _ = containers(2, {"ray.port": 7000}).values()
-    assert head.entrypoint == worker.entrypoint == ("ray",)
+    assert head.entrypoint == (*SUPERVISE, "--", "ray")
+    assert worker.entrypoint == (*SUPERVISE, "--after=10.0.0.1:7000", "--", "ray")
     assert head.command[:4] == ("start", "--head", "--block", "--port=7000")
     assert worker.command[:3] == ("start", "--block", "--address=10.0.0.1:7000")
     assert "--node-ip-address=10.0.0.2" in worker.command
@@ -212,12 +225,13 @@ def test_with_an_api_key_vllm_is_started_by_the_program_that_reads_it(hosts: int
     (key,) = spec.secret_uploads
     assert (key.path, key.content.get_secret_value()) == ("/tandem/api-key", "sesame")
     assert "/tandem/with_key.py" in {upload.path for upload in spec.uploads}
+    assert "--key=/tandem/api-key" in spec.entrypoint
     assert "sesame" not in repr(spec)
 
 
 def test_without_an_api_key_nothing_of_it_is_there() -> None:
     assert server().secret_uploads == ()
-    assert server().uploads == ()
+    assert "/tandem/with_key.py" not in {upload.path for upload in server().uploads}
     assert "with_key" not in str(server(2))
 
 
@@ -226,3 +240,45 @@ def test_the_key_stays_on_the_head() -> None:
         upload.content for upload in server(2).uploads if upload.path.endswith("env_vars.json")
     )
     assert "VLLM_API_KEY" in json.loads(names)
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_every_program_that_a_command_names_is_put_into_the_container(hosts: int) -> None:
+    for spec in containers(hosts, {"apiKey": "sesame"}).values():
+        named = {word for word in spec.entrypoint or () if word.startswith("/tandem/")}
+        put = {upload.path for upload in spec.uploads}
+        assert named <= put | {upload.path for upload in spec.secret_uploads}
+
+
+def test_every_container_counts_its_restarts_as_declared() -> None:
+    for spec in containers(2, {"restarts": {"limit": 2, "window": "1h"}}).values():
+        assert {"--limit=2", "--window=3600"} <= set(spec.entrypoint or ())
+        assert spec.restart_limit == 0
+
+
+def test_docker_alone_counts_where_the_images_own_entrypoint_starts_the_server() -> None:
+    spec = server(1, {"image.entrypoint": "image", "restarts": {"limit": 2}})
+    assert (spec.restart_limit, spec.health, spec.uploads) == (2, None, ())
+
+
+def test_the_server_alone_has_a_health_check_that_spares_it_until_it_should_have_answered() -> None:
+    head, worker, api = containers(2, {"serve.readyTimeout": "20m"}).values()
+    assert (head.health, worker.health) == (None, None)
+    assert api.health is not None
+    assert api.health.start_period == 1200
+    assert "/dev/shm/tandem-healthy" in api.health.command
+
+
+def test_a_server_that_may_be_put_to_sleep_is_not_asked_for_a_token() -> None:
+    words = server(1, {"serve.args": ["--enable-sleep-mode"]}).entrypoint or ()
+    assert not [word for word in words if word.startswith("--model=")]
+
+
+@pytest.mark.parametrize(("version", "quiet"), [("0.15.1", False), ("0.16.0", True), (None, False)])
+def test_looks_at_the_servers_health_stay_out_of_its_log_where_vllm_can(
+    version: str | None, quiet: bool
+) -> None:
+    changes = {"image.vllm": version} if version else {}
+    command = server(1, {**changes, "serve.args": ["--seed", "1"]}).command
+    assert ("/health,/metrics" in command) is quiet
+    assert command[-2:] == ("--seed", "1")
