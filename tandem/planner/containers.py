@@ -85,6 +85,13 @@ class Containers:
             labels=self._labels("server", settings.serve.port),
         )
 
+    def everywhere(self) -> tuple[ContainerSpec, ...]:
+        """Return every container of the deployment."""
+        if not self._settings.spans_hosts:
+            return (self.server(),)
+        workers = (self.worker(host) for host in self._settings.hosts[1:])
+        return (self.head(), *workers, self.server())
+
     def _ray(
         self,
         host: HostSettings,

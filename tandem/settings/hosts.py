@@ -43,6 +43,10 @@ class HostSettings(SettingsModel):
     env: Environment = {}
     """Environment variables of this host's containers alone; never copied to another host."""
 
+    retired: bool = False
+    """Let the host go without asking it: an ``up`` then marks what is on it, and a ``destroy``, or
+    an ``up`` without the host, forgets it. For a host that is lost."""
+
     @property
     def gpu_count(self) -> int:
         """Return the number of GPUs declared."""

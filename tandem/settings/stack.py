@@ -10,7 +10,7 @@ from tandem.settings.base import SettingsModel
 from tandem.settings.hosts import HostSettings
 from tandem.settings.image import ImageSettings
 from tandem.settings.model import ModelSettings
-from tandem.settings.serve import RaySettings, ServeSettings
+from tandem.settings.serve import RaySettings, ReleaseSettings, ServeSettings
 from tandem.units import GIB, Bytes, default_in_schema
 
 
@@ -44,6 +44,8 @@ class Settings(SettingsModel):
     """How vLLM serves."""
     ray: RaySettings = RaySettings()
     """How Ray spans the hosts."""
+    release: ReleaseSettings = ReleaseSettings()
+    """When a host counts as free again after a ``destroy``."""
     backend: Literal["ray"] = "ray"
     """What carries tensor and pipeline parallelism over several hosts. Only ``ray`` is there."""
     api_key: Annotated[SecretStr, Field(min_length=1)] | None = None

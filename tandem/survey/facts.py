@@ -22,6 +22,8 @@ class HostFacts(FactsModel):
     name: str
     problem: str | None = None
     """Why SSH could not look at the host, in its own words; the other facts are empty then."""
+    skipped: bool = False
+    """Nobody looked: the host is retired."""
     system: SystemFacts = SystemFacts()
     memory: MemoryFacts | None = None
     clock: ClockFacts | None = None
@@ -74,8 +76,8 @@ class HostFacts(FactsModel):
 
     @property
     def is_usable(self) -> bool:
-        """Tell whether the host could be looked at, Docker included."""
-        return self.problem is None and self.docker.problem is None
+        """Tell whether the host was looked at, Docker included."""
+        return not self.skipped and self.problem is None and self.docker.problem is None
 
 
 class ImageFacts(FactsModel):

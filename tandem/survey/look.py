@@ -69,6 +69,8 @@ def model_facts(hosts: Sequence[HostFacts]) -> ModelFacts | None:
 
 
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
+    if host.retired:
+        return HostFacts(name=host.name, skipped=True)
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
     subjects = (stack, settings.model.source.path, settings.image.repository)
