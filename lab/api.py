@@ -12,12 +12,15 @@ from pathlib import Path
 from lab import cache, debian, faults, keys, machine, model, network, packages, registry
 from lab.errors import LabError
 from lab.host import Host
-from lab.image import build, busybox, publish
+from lab.image import build, busybox, recipe, stand_in
+from lab.image.publish import Published
 from lab.layout import CACHE, MAX_HOSTS, Site
 from lab.processes import Process
 from lab.progress import say, step
 
 MODEL_FAMILY = "qwen3"
+VLLM = Published(recipe.REPOSITORY, recipe.TAG, recipe.digest(), build.pack)
+STAND_IN = Published(stand_in.REPOSITORY, stand_in.TAG, stand_in.digest(), stand_in.pack)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,12 @@ class Lab:
     @property
     def image(self) -> str:
         """The reference of the vLLM image with its digest."""
-        return publish.reference(self.site)
+        return VLLM.reference(self.site)
+
+    @property
+    def stand_in_image(self) -> str:
+        """The reference of the image with a stand-in for Ray and vLLM, with its digest."""
+        return STAND_IN.reference(self.site)
 
     @property
     def small_image(self) -> str:
@@ -174,7 +182,8 @@ class Lab:
                 host.prepare(disk_gib=self.disk_gib)
                 host.power_on(self.rootfs)
             if not machine.other_labs(self.site):
-                publish.forget_old(self.site)
+                for image in (VLLM, STAND_IN):
+                    image.forget_old(self.site)
             registry.start(self.site)
             with ThreadPoolExecutor(len(self.hosts)) as pool:
                 list(pool.map(Host.wait_until_up, self.hosts))
@@ -188,7 +197,8 @@ class Lab:
 
     def _fill(self) -> None:
         """Put what deployments need into the registry and on the hosts."""
-        publish.ensure(self.site)
+        for image in (VLLM, STAND_IN):
+            image.ensure(self.site)
         busybox.ensure(self.site, self.rootfs)
         for host in self.hosts:
             model.put_on(host, MODEL_FAMILY)
