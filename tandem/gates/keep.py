@@ -12,7 +12,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
-from tandem.gates.containers import say
+from tandem.gates.containers import say, unreachable
 from tandem.gates.run import run_gate
 from tandem.gates.spec import KeepSpec
 from tandem.ssh import UNREACHABLE, last_line
@@ -28,7 +28,9 @@ REMOVED = "removed"
 KEEP_SECONDS = 45
 """How long keeping one log may take: its parts end by themselves after 10, 10 and 20 seconds."""
 
-_DOCKER_FAILED, _NOT_WRITTEN = 3, 4
+LET_GO = "set `retired: true` for it in the stack file and run `pulumi destroy --run-program`"
+
+_NOT_WRITTEN = 4
 
 
 def keep(spec: KeepSpec) -> dict[str, str | None]:
@@ -70,6 +72,8 @@ def _keep(watched: Watched, id: str, reason: str) -> tuple[str | None, tuple[int
     """Return the stack whose log is kept, None if there is none, and what went wrong."""
     why = reason if reason == REMOVED else f"gave-up:{reason}"
     words = (watched.container, id, watched.host, why)
+    if silence := unreachable(watched.target):
+        return None, (UNREACHABLE, silence)
     script = resources.files(__package__ or "").joinpath("keep.sh").read_text()
     answer = watched.target.run("sh", "-s", "--", *words, stdin=script, timeout=KEEP_SECONDS)
     if answer.returncode != 0:
@@ -91,8 +95,7 @@ def _stuck(spec: KeepSpec, code: int, words: str) -> str:
         lines.append(f"it goes before these, which stay, too: {', '.join(spec.holds)}")
     lines += [
         f"when {watched.host} boots, Docker starts again what ran there",
-        f"either bring {watched.host} back and run the same command again, or let it go: set "
-        f"`retired: true` for it in the stack file, then `pulumi up`, then `pulumi destroy`",
+        f"bring {watched.host} back and run the same command again, or let it go: {LET_GO}",
     ]
     return "\n".join(lines)
 

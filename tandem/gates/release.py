@@ -15,10 +15,11 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from tandem.errors import GateFailed
-from tandem.gates.containers import LOOK_SECONDS, say
+from tandem.gates.containers import LOOK_SECONDS, say, unreachable
+from tandem.gates.keep import LET_GO
 from tandem.gates.run import run_gate
 from tandem.gates.spec import ReleaseSpec
-from tandem.ssh import UNREACHABLE, last_line
+from tandem.ssh import last_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,16 +152,16 @@ def read_look(text: str) -> Look:
 def _look(spec: ReleaseSpec) -> Look:
     script = resources.files(__package__ or "").joinpath("release.sh").read_text()
     words = ("sh", "-s", "--", spec.stack)
-    answer = spec.target.run(*words, stdin=script, timeout=LOOK_SECONDS)
-    if answer.returncode != 0:
-        silent = answer.returncode == UNREACHABLE
-        what = "does not answer" if silent else "can't tell what is left of the deployment"
-        raise GateFailed(
-            f"host {spec.host} {what}: {last_line(answer.stderr)}\n"
-            "bring it back and run the same command again, or let it go: `retired: true` for it in "
-            "the stack file, then `pulumi up`, then `pulumi destroy`"
-        )
-    return read_look(answer.stdout)
+    why = unreachable(spec.target)
+    if not why:
+        answer = spec.target.run(*words, stdin=script, timeout=LOOK_SECONDS)
+        if answer.returncode == 0:
+            return read_look(answer.stdout)
+        why = last_line(answer.stderr)
+    raise GateFailed(
+        f"host {spec.host} does not tell what is left of the deployment: {why}\n"
+        f"bring it back and run the same command again, or let it go: {LET_GO}"
+    )
 
 
 def _left(spec: ReleaseSpec, before: Figures | None, look: Look) -> list[str]:

@@ -44,8 +44,9 @@ class HostSettings(SettingsModel):
     """Environment variables of this host's containers alone; never copied to another host."""
 
     retired: bool = False
-    """Let the host go without asking it: an ``up`` then marks what is on it, and a ``destroy``, or
-    an ``up`` without the host, forgets it. For a host that is lost."""
+    """Let a lost host go: ``pulumi destroy --run-program`` forgets what is on it and does not ask
+    it. An ``up`` does the same once the host is taken out of the file, and needs one ``up`` with
+    this set before."""
 
     @property
     def gpu_count(self) -> int:
