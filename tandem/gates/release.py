@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 POLL_SECONDS = 2
+SAY_SECONDS = 10
+"""How often the wait tells what it waits for: figures change all the time."""
 LEAST_BOUND = 2 * 1024**3
 BOUND_SHARE = 0.05
 """Without a declared bound: 2 GiB, or this share of the memory where that is more."""
@@ -95,13 +97,15 @@ def check(spec: ReleaseSpec, before: str) -> dict[str, Any]:
     """
     noted = json.loads(before) if before else {}
     known = Figures(**noted) if noted else None
-    started, said = time.monotonic(), None
+    started = time.monotonic()
+    next_said = started
     while problems := _left(spec, known, _look(spec)):
-        if time.monotonic() - started > spec.timeout_seconds:
+        now = time.monotonic()
+        if now - started > spec.timeout_seconds:
             raise GateFailed(_report(spec, problems))
-        if problems != said:
-            say(f"{spec.host}: waiting until it is free: {'; '.join(problems)}")
-            said = problems
+        if now >= next_said:
+            say(f"waiting until {spec.host} is free: {'; '.join(problems)}")
+            next_said = now + SAY_SECONDS
         time.sleep(POLL_SECONDS)
     seconds = time.monotonic() - started
     memory = "" if known else " (its memory before the start is not known)"
