@@ -88,17 +88,30 @@ class Project:
         """Run ``python -m tandem`` in the project and return what it said."""
         return self._run("python", "-m", "tandem", *arguments)
 
-    def _run(self, *words: str) -> Run:
-        environment = dict(os.environ)
-        environment |= {
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start ``pulumi`` in the project and return at once; what it says is lost."""
+        return subprocess.Popen(
+            [ROOT / "tools" / "run", "pulumi", "--non-interactive", *arguments],
+            cwd=self.folder,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {
             "PULUMI_BACKEND_URL": f"file://{self.folder}/backend",
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_STACK": self.stack,
         }
+
+    def _run(self, *words: str) -> Run:
         done = subprocess.run(
             [ROOT / "tools" / "run", *words],
             cwd=self.folder,
-            env=environment,
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
