@@ -32,7 +32,7 @@ def steady(settings: Settings, facts: Facts) -> dict[str, dict[str, str]]:
     return {
         host.name: _steady(host, seen)
         for host, seen in zip(settings.hosts, facts.hosts, strict=False)
-        if seen.problem is None and not seen.skipped
+        if seen.was_seen
     }
 
 

@@ -75,9 +75,14 @@ class HostFacts(FactsModel):
         return next((image for image in self.images if name in image.names), None)
 
     @property
+    def was_seen(self) -> bool:
+        """Tell whether SSH could look at the host."""
+        return self.problem is None and not self.skipped
+
+    @property
     def is_usable(self) -> bool:
         """Tell whether the host was looked at, Docker included."""
-        return not self.skipped and self.problem is None and self.docker.problem is None
+        return self.was_seen and self.docker.problem is None
 
 
 class ImageFacts(FactsModel):
