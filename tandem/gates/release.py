@@ -195,8 +195,8 @@ def _report(spec: ReleaseSpec, problems: Sequence[str]) -> str:
     else:
         way = (
             f"look for files in memory there (`df -h -t tmpfs`), or reboot {spec.host}; where "
-            "something else took that memory, raise `tandem:release` in the stack file and "
-            "`pulumi up`"
+            "something else took that memory, raise `tandem:release` in the stack file and run "
+            "`pulumi up --target '**-release'`"
         )
     return "\n".join([*lines, f"{way}; then run the same command again"])
 

@@ -30,7 +30,7 @@ def stack(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proj
         host.ssh(f"rm -rf {KEPT}")
     project = Project.copy(tmp_path_factory.mktemp("ends") / "project", "ends", "lab")
     project.change("image.reference", hosts.stand_in_image)
-    project.change("release", {"memory": "1GiB", "timeout": "8s"})
+    project.change("release", {"memory": "2GiB", "timeout": "8s"})
     for index in (0, 1):
         project.change(f"hosts.{index}.interface", "eth0")
     yield project
@@ -161,7 +161,7 @@ def test_destroy_takes_the_server_then_the_worker_then_the_head_and_keeps_their_
     assert after == [count + 1 for count in before]
 
 
-def test_a_process_that_is_left_fails_the_destroy_and_the_next_one_finishes(
+def test_a_process_that_is_left_fails_the_destroy_by_host_and_name(
     stack: Project, hosts: Lab
 ) -> None:
     _up(stack)
@@ -184,31 +184,29 @@ def test_a_process_that_is_left_fails_the_destroy_and_the_next_one_finishes(
     assert (
         f"lab-2 is not free 8 s after its containers were removed:\n    lab-2: {left}" in done.text
     )
-    assert "ends-lab-2-release" in _state(stack)
-    again = stack.pulumi(*DESTROY)
-    assert again.code == 0, again.text
-    assert _state(stack) == set()
+    assert _state(stack) == {"ends-lab-2-release"}
 
 
-def test_memory_that_is_held_fails_the_destroy_with_its_figures_and_the_next_one_finishes(
+def test_memory_that_is_held_fails_the_next_destroy_by_its_figures_and_one_after_it_finishes(
     stack: Project, hosts: Lab
 ) -> None:
-    _up(stack)
     second = hosts.hosts[1]
-    second.ssh("dd if=/dev/zero of=/dev/shm/held bs=1M count=2560")
+    second.ssh("dd if=/dev/zero of=/dev/shm/held bs=1M count=4096")
     done = stack.pulumi(*DESTROY)
     second.ssh("rm /dev/shm/held")
     assert done.code != 0
     found = re.search(
         r"lab-2: (\S+) GiB of memory are held by no process: available (\S+) GiB before the "
-        r"start, (\S+) GiB now, bound 1\.00 GiB",
+        r"start, (\S+) GiB now, bound 2\.00 GiB",
         done.text,
     )
     assert found, done.text
-    assert 1.5 < float(found[1]) < 4
-    assert "ends-lab-2-release" in _state(stack)
+    # Other programs of the machine move it a little.
+    assert 2 < float(found[1]) < 7
+    assert _state(stack) == {"ends-lab-2-release"}
     again = stack.pulumi(*DESTROY)
     assert again.code == 0, again.text
+    assert _state(stack) == set()
 
 
 def test_a_host_without_an_answer_is_told_in_a_few_lines_and_stays_in_the_state(
