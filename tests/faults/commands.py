@@ -84,14 +84,18 @@ class Started:
 
 
 def left_behind(folder: Path) -> list[str]:
-    """Return what still runs on the operator's machine with a folder as its working directory."""
+    """Return what still runs on the operator's machine with a folder as its working directory.
+
+    Connections that ssh keeps open for a minute are left out.
+    """
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 if Path(os.readlink(entry / "cwd")) == folder:
-                    words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                    found.append(f"{entry.name} {words.strip()}")
+                    words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+                    if not words.endswith("[mux]"):
+                        found.append(f"{entry.name} {words}")
             except OSError:
                 continue
     return found

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import time
 from typing import TYPE_CHECKING
 
-from lab import Lab
+from lab import Lab, LabError
 from tests.faults.scene import BYSTANDER, STACK, Scene
 from tests.project import Project
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from tests.faults.matrix import Fault
 
+LAB_SECONDS = 300
 _OURS = f"docker ps --all --quiet --filter label=dev.tandem.stack={STACK}"
 _CLEAR = f"""
 {_OURS} | xargs --no-run-if-empty docker rm --force
@@ -37,7 +39,7 @@ class Stage:
     def set(self, fault: Fault) -> Scene:
         """Return the stage as the fault needs it."""
         if self._scene is None or self._disk_gib != fault.disk_gib:
-            self._lab, self._disk_gib = Lab.up(2, disk_gib=fault.disk_gib), fault.disk_gib
+            self._lab, self._disk_gib = _lab_with(fault.disk_gib), fault.disk_gib
             self._state = None
         lab = self._lab
         lab.heal()
@@ -104,6 +106,18 @@ class Stage:
         else:
             done = scene.run("destroy")
             assert done.code == 0, done.text
+
+
+def _lab_with(disk_gib: int | None) -> Lab:
+    """Return the lab, for which another one that starts or stops at this moment is waited for."""
+    deadline = time.monotonic() + LAB_SECONDS
+    while True:
+        try:
+            return Lab.up(2, disk_gib=disk_gib)
+        except LabError as problem:
+            if "another command" not in str(problem) or time.monotonic() > deadline:
+                raise
+        time.sleep(1)
 
 
 def _remove_all(lab: Lab) -> None:

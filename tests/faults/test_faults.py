@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,17 +35,21 @@ def test_a_fault_ends_as_it_has_to_and_leaves_nothing(
     try:
         seconds = see_ending(scene, fault)
         deployed = fault.command != "destroy"
-        scene.until(
-            lambda: scene.leftovers(deployed=deployed) == [],
-            LEFT_SECONDS,
-            f"nothing is left or missing: {scene.leftovers(deployed=deployed)}",
-        )
+        see_leftovers(scene, deployed=deployed)
         see_bystanders(scene, fault, bystanders)
         see_connections(scene, fault)
         stage.keep(fault, deployed=deployed)
         row = Row(fault, seconds)
     finally:
         rows.append(row)
+
+
+def see_leftovers(scene: Scene, *, deployed: bool) -> None:
+    """Check that all that should be there is, and nothing else."""
+    deadline = time.monotonic() + LEFT_SECONDS
+    while left := scene.leftovers(deployed=deployed):
+        assert time.monotonic() < deadline, left
+        time.sleep(1)
 
 
 def see_bystanders(scene: Scene, fault: Fault, before: dict[str, list[str]]) -> None:
