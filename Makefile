@@ -9,7 +9,7 @@ export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state
 export PULUMI_CONFIG_PASSPHRASE ?=
 
 .PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy
-.PHONY: bench bench-survey bench-plan test-tools test-lab test-e2e
+.PHONY: bench bench-survey bench-plan faults test-tools test-lab test-faults test-e2e
 
 demo: setup tools lab-up
 	$(RUN) pulumi stack select --create lab
@@ -22,10 +22,16 @@ demo: setup tools lab-up
 	@echo "take down:  make destroy STACK=lab && make lab-down"
 
 test:
-	python3 -m tools.timed setup tools check unit lab-up test-tools test-lab test-e2e lab-down
+	python3 -m tools.timed setup tools check unit lab-up test-tools test-lab test-faults test-e2e lab-down
 
 test-tools test-lab test-e2e:
 	$(PYTHON) -m pytest $(subst -,s/,$@)
+
+test-faults:
+	$(PYTHON) -m pytest tests/faults -m quick
+
+faults: setup tools
+	$(PYTHON) -m pytest tests/faults --table docs/faults.md
 
 unit: setup
 	$(PYTHON) -m pytest tests/unit tests/stack tests/lab_unit

@@ -18,6 +18,8 @@ def replacement_options(
     provider: docker.Provider,
     depends_on: Sequence[pulumi.Resource],
     trigger: Any = None,
+    *,
+    is_retired: bool = False,
 ) -> pulumi.ResourceOptions:
     """Return the options of every container: any difference makes a new one, the old one first.
 
@@ -32,6 +34,7 @@ def replacement_options(
         # A replacement that replace_on_changes asks for is create-first otherwise.
         delete_before_replace=True,
         replacement_trigger=trigger,
+        retain_on_delete=is_retired,
     )
 
 
@@ -52,6 +55,10 @@ def container(
         **container_arguments(spec, host.volumes),
         **extra,
         opts=replacement_options(
-            parent, host.provider, (host.image, host.model_volume, *depends_on), trigger
+            parent,
+            host.provider,
+            (host.image, host.model_volume, host.release, *depends_on),
+            trigger,
+            is_retired=host.is_retired,
         ),
     )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pulumi
 import pulumi_docker as docker
+from pulumi_command import local
 
+from components.release import release
+from tandem.gates.spec import KeepSpec
 from tandem.planner.plan import HostPlan
 
 
@@ -17,6 +22,12 @@ class DockerHost(pulumi.ComponentResource):
     hashes_volume: docker.Volume
     volumes: dict[str, pulumi.Output[str]]
     """What containers mount, by name."""
+    release: local.Command
+    """Checks that the host is free again once its containers are gone."""
+    kept: Mapping[str, KeepSpec]
+    """How the log of each container is kept, by its name."""
+    is_retired: bool
+    """Nothing of it is deleted: it is only forgotten."""
 
     def __init__(
         self, name: str, plan: HostPlan, opts: pulumi.ResourceOptions | None = None
@@ -37,7 +48,11 @@ class DockerHost(pulumi.ComponentResource):
                 delete_before_replace=True,
             ),
         )
-        on_host = pulumi.ResourceOptions(parent=self, provider=self.provider)
+        self.kept, self.is_retired = plan.kept, plan.is_retired
+        self.release = release(f"{name}-release", plan, self.provider, self)
+        on_host = pulumi.ResourceOptions(
+            parent=self, provider=self.provider, retain_on_delete=plan.is_retired
+        )
         self.image = docker.RemoteImage(
             f"{name}-image", name=plan.image, keep_locally=True, opts=on_host
         )
@@ -54,7 +69,7 @@ class DockerHost(pulumi.ComponentResource):
                 provider=self.provider,
                 # Not protect: that would refuse to destroy the stack, and this leaves the volume
                 # behind for the next `up`, which takes it over.
-                retain_on_delete=volume.is_kept,
+                retain_on_delete=plan.is_retired or volume.is_kept,
             ),
         )
         self.hashes_volume = docker.Volume(

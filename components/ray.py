@@ -12,6 +12,7 @@ from pulumi_command import local
 from components.containers import container
 from components.docker_host import DockerHost
 from components.gate import gate
+from components.kept_log import kept_log
 from components.weights import WeightsGate
 from tandem.planner import ContainerSpec
 from tandem.planner.plan import RayPlan
@@ -21,6 +22,7 @@ class RayHead(pulumi.ComponentResource):
     """The Ray head, with the volume that it shares with the server."""
 
     container: docker.Container
+    kept_log: local.Command
 
     def __init__(
         self,
@@ -34,7 +36,9 @@ class RayHead(pulumi.ComponentResource):
         session = docker.Volume(
             f"{name}-session",
             name=plan.session_volume.name,
-            opts=pulumi.ResourceOptions(parent=self, provider=host.provider),
+            opts=pulumi.ResourceOptions(
+                parent=self, provider=host.provider, retain_on_delete=host.is_retired
+            ),
         )
         self.container = container(
             name,
@@ -44,6 +48,7 @@ class RayHead(pulumi.ComponentResource):
             depends_on=[session, weights.command],
             trigger=plan.fingerprint,
         )
+        self.kept_log = kept_log(name, plan.head.name, self.container, host, self)
         self.register_outputs({"container": self.container.id})
 
 
@@ -51,6 +56,7 @@ class RayWorker(pulumi.ComponentResource):
     """A Ray worker; a new head makes a new worker, since a worker can't change its session."""
 
     container: docker.Container
+    kept_log: local.Command
 
     def __init__(
         self,
@@ -66,9 +72,10 @@ class RayWorker(pulumi.ComponentResource):
             spec,
             host,
             self,
-            depends_on=[head.container],
+            depends_on=[head.container, head.kept_log],
             trigger=head.container.id,
         )
+        self.kept_log = kept_log(name, spec.name, self.container, host, self)
         self.register_outputs({"container": self.container.id})
 
 
@@ -103,3 +110,8 @@ class RayCluster:
     def containers(self) -> tuple[docker.Container, ...]:
         """Return the head's container and the workers'."""
         return (self.head.container, *(worker.container for worker in self.workers))
+
+    @property
+    def kept_logs(self) -> tuple[local.Command, ...]:
+        """Return what keeps the head's log and the workers'."""
+        return (self.head.kept_log, *(worker.kept_log for worker in self.workers))

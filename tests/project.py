@@ -50,13 +50,7 @@ class Project:
         (folder / "stacks").mkdir()
         (folder / "backend").mkdir()
         project = cls(folder, stack)
-        text = (ROOT / "stacks" / f"Pulumi.{sample}.yaml").read_text()
-        here, usual = Site.from_environment(), Site()
-        text = text.replace(str(usual.ssh_config), str(here.ssh_config))
-        text = text.replace(usual.registry, here.registry)
-        for index in range(1, MAX_HOSTS + 1):
-            text = text.replace(f"{usual.host_address(index)}\n", f"{here.host_address(index)}\n")
-        project.stack_file.write_text(text)
+        project.stack_file.write_text(_for_this_lab(ROOT / "stacks" / f"Pulumi.{sample}.yaml"))
         made = project.pulumi("stack", "init", stack)
         assert made.code == 0, made.text
         return project
@@ -88,17 +82,31 @@ class Project:
         """Run ``python -m tandem`` in the project and return what it said."""
         return self._run("python", "-m", "tandem", *arguments)
 
-    def _run(self, *words: str) -> Run:
-        environment = dict(os.environ)
-        environment |= {
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start ``pulumi`` in the project and return at once; what it says is lost."""
+        return subprocess.Popen(
+            [ROOT / "tools" / "run", "pulumi", "--non-interactive", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the variables that commands of the project run with."""
+        return dict(os.environ) | {
             "PULUMI_BACKEND_URL": f"file://{self.folder}/backend",
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_STACK": self.stack,
         }
+
+    def _run(self, *words: str) -> Run:
         done = subprocess.run(
             [ROOT / "tools" / "run", *words],
             cwd=self.folder,
-            env=environment,
+            env=self.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -126,6 +134,16 @@ class Project:
         return {
             step["urn"].rpartition("::")[2]: step["op"] for step in steps if step["op"] != "same"
         }
+
+
+def _for_this_lab(sample: Path) -> str:
+    """Return a sample with names and addresses of the lab that is in use."""
+    here, usual = Site.from_environment(), Site()
+    text = sample.read_text().replace(str(usual.ssh_config), str(here.ssh_config))
+    text = text.replace(usual.registry, here.registry)
+    for index in range(1, MAX_HOSTS + 1):
+        text = text.replace(f"{usual.host_address(index)}\n", f"{here.host_address(index)}\n")
+    return text
 
 
 def shown_secrets(text: str) -> list[str]:

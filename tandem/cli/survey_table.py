@@ -23,7 +23,7 @@ _UNKNOWN = "-"
 
 def table(settings: Settings, facts: Facts, findings: Sequence[Finding]) -> str:
     """Return a part for each kind of fact, with a row for each host, and the findings."""
-    seen = [host for host in facts.hosts if host.problem is None]
+    seen = [host for host in facts.hosts if host.was_seen]
     parts = [
         [("host", "system", "kernel", "memory free", "clock"), *map(_machine, seen)],
         [("host", "Docker", "disk free", "image", "model", "weights"), *map(_docker, seen)],
@@ -75,7 +75,7 @@ def _docker(host: HostFacts) -> tuple[str, ...]:
 
 def _network(settings: Settings, facts: Facts) -> Iterator[tuple[str, ...]]:
     for declared, host in zip(settings.hosts, facts.hosts, strict=True):
-        if host.problem is not None:
+        if not host.was_seen:
             continue
         address = str(declared.address)
         found = host.interface_of(address)

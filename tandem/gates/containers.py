@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tandem.gates.spec import Watched
+    from tandem.ssh import SshTarget
 
 TAIL_LINES = 40
 """How much of a log an error shows."""
 
 LOOK_SECONDS = 60
 """How long a look at a container may take: Docker may hang, too."""
+
+REACH_SECONDS = 20
+"""How long a host may take to say anything at all. Where its connection is open and it is gone, ssh
+itself notices only after 30 seconds."""
 
 SSH_TRIES = 3
 """How often in a row a host may fail to answer before a gate gives up."""
@@ -88,6 +93,12 @@ def inspect(watched: Watched) -> ContainerState:
     return ContainerState(
         watched, state["Status"], state["ExitCode"], data["restarts"], state["Error"]
     )
+
+
+def unreachable(target: SshTarget) -> str:
+    """Return why a host can't be reached, in ssh's words; empty when it can."""
+    answer = target.run("true", timeout=REACH_SECONDS)
+    return last_line(answer.stderr) if answer.returncode == UNREACHABLE else ""
 
 
 def log_tail(watched: Watched, lines: int = TAIL_LINES) -> str:

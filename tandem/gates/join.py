@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
 from tandem.gates.containers import LOOK_SECONDS, ContainerState, Watch, exec_python, say, with_log
+from tandem.gates.keep import keeping_logs
 from tandem.gates.run import run_gate
 from tandem.gates.spec import JoinSpec
 from tandem.remote import source
@@ -122,5 +123,11 @@ def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) ->
     return "\n".join(lines)
 
 
+def main(text: str) -> object:
+    """Run the gate as Pulumi does: where it gives up, the logs are kept."""
+    spec = JoinSpec.from_json(text)
+    return keeping_logs("join", [node.watched for node in spec.nodes], lambda: join(spec))
+
+
 if __name__ == "__main__":
-    sys.exit(run_gate(lambda text: join(JoinSpec.from_json(text))))
+    sys.exit(run_gate(main))

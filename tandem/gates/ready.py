@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tandem.errors import GateFailed
 from tandem.gates.containers import Watch, exec_python, log_tail, say, with_log
+from tandem.gates.keep import keeping_logs
 from tandem.gates.run import run_gate
 from tandem.gates.spec import ReadySpec
 from tandem.gates.start_log import start_log
@@ -124,5 +125,11 @@ def _progress(server: Watched) -> str:
     return ""
 
 
+def main(text: str) -> object:
+    """Run the gate as Pulumi does: where it gives up, the logs are kept."""
+    spec = ReadySpec.from_json(text)
+    return keeping_logs("ready", [spec.server, *spec.others], lambda: ready(spec))
+
+
 if __name__ == "__main__":
-    sys.exit(run_gate(lambda text: ready(ReadySpec.from_json(text))))
+    sys.exit(run_gate(main))

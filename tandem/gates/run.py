@@ -18,8 +18,10 @@ def run_gate(work: Callable[[str], object]) -> int:
 
     The result goes to standard output as JSON, a failure to standard error.
     """
-    # Pulumi's cancel sends TERM; leaving by an exception ends the ssh that is running, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # Pulumi's cancel sends TERM, a terminal INT; leaving by an exception ends the ssh that is
+    # running, too.
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, lambda number, _: sys.exit(128 + number))
     try:
         print(json.dumps(work(sys.stdin.read()), sort_keys=True))
     except GateFailed as failed:

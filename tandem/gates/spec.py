@@ -24,6 +24,49 @@ class Watched:
 
 
 @dataclass(frozen=True)
+class KeepSpec:
+    """A container whose log is to be kept before it is removed."""
+
+    watched: Watched
+    holds: tuple[str, ...]
+    """Containers that are removed only after it."""
+    id: str = ""
+    """Docker's own name of the container: another one may have taken the place."""
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, the same text for the same spec."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> KeepSpec:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        return cls(Watched.of(data["watched"]), tuple(data["holds"]), data["id"])
+
+
+@dataclass(frozen=True)
+class ReleaseSpec:
+    """A host that has to be free again once a deployment is gone."""
+
+    stack: str
+    host: str
+    target: SshTarget
+    memory_bytes: int | None
+    """How much memory may be missing that no process holds; None leaves it to the gate."""
+    timeout_seconds: int
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, the same text for the same spec."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> ReleaseSpec:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        return cls(**{**data, "target": _target(data)})
+
+
+@dataclass(frozen=True)
 class WeightsFolder:
     """The model's files on one host: the volume that is bound to them, or holds them."""
 

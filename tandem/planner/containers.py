@@ -102,6 +102,13 @@ class Containers:
             health=health_check(settings) if entrypoint is not None else None,
         )
 
+    def everywhere(self) -> tuple[ContainerSpec, ...]:
+        """Return every container of the deployment."""
+        if not self._settings.spans_hosts:
+            return (self.server(),)
+        workers = (self.worker(host) for host in self._settings.hosts[1:])
+        return (self.head(), *workers, self.server())
+
     def _ray(
         self,
         host: HostSettings,

@@ -33,7 +33,7 @@ def steady(settings: Settings, facts: Facts) -> dict[str, dict[str, str]]:
     return {
         host.name: _steady(host, seen)
         for host, seen in zip(settings.hosts, facts.hosts, strict=False)
-        if seen.problem is None
+        if seen.was_seen
     }
 
 

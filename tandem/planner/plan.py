@@ -12,9 +12,11 @@ from tandem.gates.spec import (
     ImageHost,
     ImageSpec,
     JoinSpec,
+    KeepSpec,
     Node,
     ReadySpec,
     Record,
+    ReleaseSpec,
     Watched,
     WeightsSpec,
 )
@@ -22,6 +24,7 @@ from tandem.planner.arguments import expects_reasoning, server_url
 from tandem.planner.assess import assess, image_digest
 from tandem.planner.checks import check_unseen
 from tandem.planner.containers import KEY_FILE, Containers
+from tandem.planner.endings import keep_specs, release_spec
 from tandem.planner.memory.result import Fit
 from tandem.planner.memory.starts import record
 from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
@@ -46,6 +49,11 @@ class HostPlan(SpecModel):
     hashes_volume: VolumeSpec
     """What was hashed of the model's files, so that it is not read again."""
     worker: ContainerSpec | None
+    kept: dict[str, KeepSpec]
+    """How the log of each container is kept before it goes, by its name."""
+    release: ReleaseSpec
+    """When the host counts as free again."""
+    is_retired: bool
 
 
 class RayPlan(SpecModel):
@@ -106,7 +114,7 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
         raise RefusedPlan(errors)
     containers = Containers(settings, stack, _interfaces(settings, facts))
     image = f"{settings.image.repository}@{image_digest(settings, facts)}"
-    hosts = tuple(_host(settings, containers, host, image) for host in settings.hosts)
+    hosts = tuple(_host(settings, containers, host, image, stack) for host in settings.hosts)
     server = containers.server()
     ray = _ray(settings, containers, hosts) if settings.spans_hosts else None
     return Plan(
@@ -127,7 +135,9 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
     )
 
 
-def _host(settings: Settings, containers: Containers, host: HostSettings, image: str) -> HostPlan:
+def _host(
+    settings: Settings, containers: Containers, host: HostSettings, image: str, stack: str
+) -> HostPlan:
     return HostPlan(
         name=host.name,
         target=host.target,
@@ -136,6 +146,9 @@ def _host(settings: Settings, containers: Containers, host: HostSettings, image:
         model_volume=containers.model_volume(host),
         hashes_volume=containers.hashes_volume(host),
         worker=None if host == settings.head else containers.worker(host),
+        kept=keep_specs(host, containers.everywhere()),
+        release=release_spec(settings, stack, host),
+        is_retired=host.retired,
     )
 
 

@@ -43,6 +43,11 @@ class HostSettings(SettingsModel):
     env: Environment = {}
     """Environment variables of this host's containers alone; never copied to another host."""
 
+    retired: bool = False
+    """Let a lost host go: ``pulumi destroy --run-program`` forgets what is on it and does not ask
+    it. An ``up`` does the same once the host is taken out of the file, and needs one ``up`` with
+    this set before."""
+
     @property
     def gpu_count(self) -> int:
         """Return the number of GPUs declared."""

@@ -50,6 +50,16 @@ class ServeSettings(SettingsModel):
     watched with ``image.entrypoint: image``."""
 
 
+class ReleaseSettings(SettingsModel):
+    """When a ``destroy`` takes a host for free again."""
+
+    memory: Bytes | None = None
+    """Memory that may be missing after the containers are gone, with no process that holds it.
+    When absent, 2 GiB, or 5 % of the host's memory where that is more."""
+    timeout: Seconds = 2 * 60
+    """How long a ``destroy`` waits for it."""
+
+
 class RaySettings(SettingsModel):
     """Ray, which spans the hosts when there is more than one."""
 

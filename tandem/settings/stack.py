@@ -11,7 +11,7 @@ from tandem.settings.hosts import HostSettings
 from tandem.settings.image import ImageSettings
 from tandem.settings.model import ModelSettings
 from tandem.settings.restarts import RestartSettings
-from tandem.settings.serve import RaySettings, ServeSettings
+from tandem.settings.serve import RaySettings, ReleaseSettings, ServeSettings
 from tandem.units import GIB, Bytes, default_in_schema
 
 
@@ -47,6 +47,8 @@ class Settings(SettingsModel):
     """How Ray spans the hosts."""
     restarts: RestartSettings = RestartSettings()
     """How often a container may start again before it stays down."""
+    release: ReleaseSettings = ReleaseSettings()
+    """When a host counts as free again after a ``destroy``."""
     backend: Literal["ray"] = "ray"
     """What carries tensor and pipeline parallelism over several hosts. Only ``ray`` is there."""
     api_key: Annotated[SecretStr, Field(min_length=1)] | None = None

@@ -22,6 +22,8 @@ class HostFacts(FactsModel):
     name: str
     problem: str | None = None
     """Why SSH could not look at the host, in its own words; the other facts are empty then."""
+    skipped: bool = False
+    """Nobody looked: the host is retired."""
     system: SystemFacts = SystemFacts()
     memory: MemoryFacts | None = None
     clock: ClockFacts | None = None
@@ -75,9 +77,14 @@ class HostFacts(FactsModel):
         return next((image for image in self.images if name in image.names), None)
 
     @property
+    def was_seen(self) -> bool:
+        """Tell whether SSH could look at the host."""
+        return self.problem is None and not self.skipped
+
+    @property
     def is_usable(self) -> bool:
-        """Tell whether the host could be looked at, Docker included."""
-        return self.problem is None and self.docker.problem is None
+        """Tell whether the host was looked at, Docker included."""
+        return self.was_seen and self.docker.problem is None
 
 
 class ImageFacts(FactsModel):

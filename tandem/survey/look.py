@@ -98,6 +98,8 @@ def _hub(
 
 
 def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
+    if host.retired:
+        return HostFacts(name=host.name, skipped=True)
     try:
         docker = docker_answers(host.target, stack, settings.image.repository)
     except DockerSilent as silent:

@@ -137,7 +137,8 @@ def test_a_second_up_and_a_refresh_find_nothing_to_do(
 def test_a_serving_value_replaces_the_server_alone(stack: Project) -> None:
     before = stack.outputs()["containers"]
     stack.change("serve.maxModelLen", 256)
-    assert {name for name in stack.planned()} == {"e2e-lab-1-server", "e2e-ready"}
+    server = "e2e-lab-1-server"
+    assert set(stack.planned()) == {server, f"{server}-log", "e2e-ready"}
     done = stack.up()
     assert done.code == 0, done.text
     after = stack.outputs()

@@ -235,13 +235,15 @@ def test_durations_are_spelled_as_go_spells_them(seconds: int, text: str) -> Non
 
 
 def test_gates_hold_nothing_of_the_operators_machine(built: Built) -> None:
-    gates = built.of(COMMAND)
-    assert len(gates) == (3 if built.plan.ray is None else 4)
-    for args in gates.values():
+    commands = built.of(COMMAND)
+    gates = 3 if built.plan.ray is None else 4
+    assert len(commands) == gates + len(built.plan.hosts) + len(built.plan.containers)
+    for args in commands.values():
         text = args.inputs["stdin"] + args.inputs["create"]
         for path in (ROOT, Path.home(), Path(sys.executable).parent, Path(sys.prefix)):
             assert f"{path}/" not in text
-        assert args.inputs["create"].startswith("python3 -m tandem.gates.")
+        for program in (args.inputs["create"], args.inputs.get("delete", "true")):
+            assert program == "true" or program.startswith("python3 -m tandem.gates.")
 
 
 def test_without_ssh_options_gates_hold_no_absolute_path_at_all(four: Built) -> None:

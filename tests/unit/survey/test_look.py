@@ -56,6 +56,15 @@ def safetensors(path: Path, tensors: int) -> None:
     path.write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(tensors))
 
 
+def test_a_retired_host_is_not_asked(machine: Path) -> None:
+    declared = settings(2, {"hosts.1.retired": True})
+    program(machine / "ssh", 'case "$*" in *ops@host-2*) touch "$HOME/asked" ;; esac; exit 255')
+    first, second = look_at_hosts(declared, "test").hosts
+    assert (first.skipped, second.skipped) == (False, True)
+    assert (second.problem, second.is_usable) == (None, False)
+    assert not (machine.parent / "asked").exists()
+
+
 def test_weights_are_counted_to_the_byte_without_being_read(machine: Path, tmp_path: Path) -> None:
     model = tmp_path / "my model"
     model.mkdir()

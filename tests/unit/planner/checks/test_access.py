@@ -47,6 +47,12 @@ def test_a_worker_that_is_not_reachable_is_named_by_its_place() -> None:
     assert finding.path == "tandem:hosts[1].ssh"
 
 
+def test_a_host_that_is_retired_is_not_told_to_be_missing_anything() -> None:
+    nothing = {"skipped": True, "docker": {}, "gpus": (), "interfaces": None, "model": {}}
+    assert findings(2, last=nothing, changes={"hosts.1.retired": True}) == []
+    assert findings(2, last=nothing | {"skipped": False}) != []
+
+
 def test_rootless_docker_has_another_network_and_is_a_warning() -> None:
     rootless = DockerFacts(version="29.1.3", gpu_ways=("CDI",), rootless=True)
     (finding,) = findings(1, {"docker": rootless})

@@ -24,3 +24,19 @@ def test_one_pinned_host_is_fine() -> None:
 def test_hosts_that_were_seen_tell_it_themselves() -> None:
     declared = settings(2, {"image.reference": "registry.example/vllm:1"})
     assert list(check_unseen(declared, facts(declared))) == []
+
+
+def test_a_retired_host_has_to_name_what_nobody_looks_up() -> None:
+    declared = settings(2, {"hosts.1.retired": True})
+    (finding,) = check_unseen(declared, facts(declared))
+    assert (finding.code, finding.path) == ("interface-unknown", "tandem:hosts[1].interface")
+    assert finding.message.startswith("the host is retired and not looked at")
+    named = settings(2, {"hosts.1.retired": True, "hosts.1.interface": "eth1"})
+    assert list(check_unseen(named, facts(named))) == []
+
+
+def test_a_retired_head_needs_the_digest() -> None:
+    changes = {"hosts.0.retired": True, "hosts.0.interface": "eth0"}
+    declared = settings(2, changes | {"image.reference": "registry.example/vllm:1"})
+    (finding,) = check_unseen(declared, facts(declared))
+    assert finding.code == "digest-unknown"

@@ -1,0 +1,101 @@
+"""Commands of the operator that can be watched and disturbed while they run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from tests.project import ROOT, Run
+
+if TYPE_CHECKING:
+    from tests.faults.matrix import Command
+    from tests.project import Project
+
+_PULUMI = ("pulumi", "--non-interactive", "--color=never")
+WORDS: dict[str, tuple[str, ...]] = {
+    "preview": (*_PULUMI, "preview"),
+    "up": (*_PULUMI, "up", "--yes", "--skip-preview"),
+    "refresh": (*_PULUMI, "refresh", "--yes", "--skip-preview"),
+    "destroy": (*_PULUMI, "destroy", "--yes", "--skip-preview"),
+    "drift": ("python", "-m", "tandem", "drift"),
+}
+
+
+class Started:
+    """A command that runs, in a session of its own as from a terminal of its own."""
+
+    def __init__(self, project: Project, command: Command, *more: str) -> None:
+        stack = (project.stack,) if command == "drift" else ()
+        self._process = subprocess.Popen(
+            [ROOT / "tools" / "run", *WORDS[command], *stack, *more],
+            cwd=project.folder,
+            env=project.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            # Where the tests run in the background, they ignore it, and so would their children.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
+        self._lines: list[str] = []
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    @property
+    def text(self) -> str:
+        """Return what it has said until now."""
+        return "".join(self._lines)
+
+    def wait_for(self, words: str, seconds: float = 90) -> None:
+        """Wait until it has said the words. Raises AssertionError when it ends without them."""
+        deadline = time.monotonic() + seconds
+        while words not in self.text:
+            ended = self._process.poll() is not None and not self._reader.is_alive()
+            assert not ended, f"it ended before it said {words!r}:\n{self.text}"
+            assert time.monotonic() < deadline, f"it did not say {words!r}:\n{self.text}"
+            time.sleep(0.05)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the command itself, not to what it has started."""
+        self._process.send_signal(number)
+
+    def end(self, seconds: float) -> Run:
+        """Wait for its end. Raises AssertionError when it takes longer."""
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            raise AssertionError(f"no end after {seconds:.0f} s:\n{self.text}") from None
+        # What a killed command has started may hold its output open.
+        self._reader.join(5)
+        return Run(code, self.text)
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            for line in stream:
+                self._lines.append(line)
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Return what still runs on the operator's machine with a folder as its working directory.
+
+    Connections that ssh keeps open for a minute are left out.
+    """
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if Path(os.readlink(entry / "cwd")) == folder:
+                    words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
+                    if not words.endswith("[mux]"):
+                        found.append(f"{entry.name} {words}")
+            except OSError:
+                continue
+    return found

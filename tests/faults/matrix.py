@@ -1,0 +1,107 @@
+"""The faults as data: one file of YAML each, checked when it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+FOLDER = Path(__file__).parent / "matrix"
+
+Command = Literal["preview", "up", "refresh", "drift", "destroy"]
+
+
+class Part(BaseModel):
+    """What all parts of a fault have in common."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Action(Part):
+    """What breaks: the name of a function in actions.py, and what it is told."""
+
+    action: str
+    host: str = "lab-2"
+    options: dict[str, Any] = {}
+
+
+class RepairedByItself(Part):
+    """The server answers again without anybody's help, and the next `up` finds nothing to mend."""
+
+    ending: Literal["repaired-by-itself"]
+    within: float
+    """Seconds, from the end of the fault."""
+
+
+class DriftThenUp(Part):
+    """`drift` exits 7 and says what it found; after `up --refresh` it is quiet again."""
+
+    ending: Literal["drift-then-up"]
+    says: list[str] = []
+    within: float = 30
+    """Seconds until `drift` has to notice."""
+    heals: bool = False
+    """The cause goes away before the `up`, as what it does cannot be mended from outside."""
+
+
+class Refused(Part):
+    """The command fails in clear words and nothing is lost; without the fault it succeeds."""
+
+    ending: Literal["refused"]
+    says: list[str] = []
+    within: float = 120
+    """Seconds until the command has ended."""
+    unchanged: bool = False
+    """The command has changed nothing on any host."""
+
+
+class Succeeds(Part):
+    """The command succeeds all the same."""
+
+    ending: Literal["succeeds"]
+    within: float = 120
+    says: list[str] = []
+
+
+class Fault(Part):
+    """One row of the matrix."""
+
+    name: str
+    """What somebody would say who saw it."""
+    slug: str
+    image: Literal["stand-in", "real"] = "stand-in"
+    quick: bool = False
+    """Part of `make test`, too."""
+    when: Literal["running", "before", "during"] = "running"
+    """Before a command starts, or while it runs."""
+    command: Command | None = None
+    at: str = ""
+    """What the command says when the fault comes; it comes at once where this is empty."""
+    start: Literal["running", "nothing"] = "running"
+    """What is deployed when the command starts."""
+    change: dict[str, Any] = {}
+    """Keys of the stack file that are other than usual."""
+    edit: dict[str, Any] = {}
+    """Keys of the stack file that are changed before the command, without an `up`."""
+    fault: Action
+    expect: RepairedByItself | DriftThenUp | Refused | Succeeds = Field(discriminator="ending")
+    of_ssh: bool = False
+    """Connections are what it is about: they are not counted."""
+    restarts_others: bool = False
+    """Docker or a whole host stops, so other people's containers start again, too."""
+    disk_gib: int | None = None
+    """Size of the disk of each host; the lab is started with it."""
+
+
+def read_matrix() -> list[Fault]:
+    """Return all faults, those that need another lab last."""
+    faults = [
+        Fault(slug=path.stem, **yaml.safe_load(path.read_text()))
+        for path in sorted(FOLDER.glob("*.yaml"))
+    ]
+    order = {"stand-in": 0, "real": 1}
+    return sorted(
+        faults, key=lambda f: (f.disk_gib or 0, order[f.image], f.start != "running", f.slug)
+    )

@@ -1,0 +1,148 @@
+"""The stage: a lab, a deployment on it, other people's containers, and what can be seen of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.chat import chat
+from tests.faults.commands import Started, left_behind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lab import Host, Lab
+    from tests.faults.matrix import Command
+    from tests.project import Project, Run
+
+STACK = "faulty"
+HEAD = f"tandem-{STACK}-lab-1-ray-head"
+WORKER = f"tandem-{STACK}-lab-2-ray-worker"
+SERVER = f"tandem-{STACK}-lab-1-server"
+PLACES = {"lab-1": {HEAD, SERVER}, "lab-2": {WORKER}}
+BYSTANDER = "bystander"
+MOST_CONNECTIONS = 2
+"""SSH connections that one command may open to one host."""
+_SEE = "docker ps --all --no-trunc --format '{{.Names}} {{.ID}} {{.State}}'"
+_STARTED = f"docker inspect --format '{{{{.Id}}}} {{{{.State.StartedAt}}}}' {BYSTANDER}"
+_WORKERS = {"docker", "timeout"}
+"""What a command of Tandem's runs on a host; nothing of it may stay there."""
+
+
+@dataclass
+class Scene:
+    """What actions and endings work on."""
+
+    lab: Lab
+    project: Project
+    current: Started | None = None
+    """The command that runs."""
+    connections: list[tuple[str, str, int, int]] = field(default_factory=list)
+    """Command, host, SSH connections that were accepted, and those that were refused."""
+
+    @property
+    def endpoint(self) -> str:
+        """Return where the server answers."""
+        return f"http://{self.lab.hosts[0].address}:8000/v1"
+
+    def start(self, command: Command, *more: str) -> Started:
+        """Start a command of the operator."""
+        self.current = Started(self.project, command, *more)
+        return self.current
+
+    def run(self, command: Command, *more: str, seconds: float = 240) -> Run:
+        """Run a command of the operator to its end."""
+        before = {host.name: self._ssh_log(host) for host in self.lab.hosts}
+        done = self.start(command, *more).end(seconds)
+        self.note_connections(" ".join((command, *more)), before)
+        return done
+
+    def note_connections(self, command: str, before: dict[str, str]) -> None:
+        """Note what the hosts' sshd logged since ``before``."""
+        for host in self.lab.hosts:
+            new = self._ssh_log(host).removeprefix(before[host.name])
+            accepted = new.count("Accepted publickey for tandem ")
+            refused = sum(new.count(words) for words in ("drop connection", "no more sessions"))
+            self.connections.append((command, host.name, accepted, refused))
+
+    def ssh_logs(self) -> dict[str, str]:
+        """Return what sshd logged by host; nothing of a host that is off."""
+        return {host.name: self._ssh_log(host) for host in self.lab.hosts}
+
+    def answers(self) -> bool:
+        """Tell whether the server completes a chat."""
+        try:
+            return bool(chat(self.endpoint, seconds=5)["content"])
+        except OSError:
+            return False
+
+    def containers(self) -> dict[str, dict[str, str]]:
+        """Return by host the containers with their id and state; a silent host has none."""
+        found = {}
+        for host in self.lab.hosts:
+            lines = host.ssh(_SEE).stdout.splitlines() if host.init() else []
+            found[host.name] = {line.split()[0]: line.partition(" ")[2] for line in lines}
+        return found
+
+    def is_whole(self) -> bool:
+        """Tell whether every container runs and the server answers."""
+        seen = self.containers()
+        names = [(host, name) for host, names in PLACES.items() for name in names]
+        running = all(seen[host].get(name, "").endswith(" running") for host, name in names)
+        return running and self.answers()
+
+    def until(self, holds: Callable[[], bool], seconds: float, what: str) -> float:
+        """Wait until something holds; return after how many seconds it did."""
+        began = time.monotonic()
+        while not holds():
+            spent = time.monotonic() - began
+            assert spent < seconds, f"{what}: not within {seconds:.0f} s\n{self.containers()}"
+            time.sleep(0.5)
+        return time.monotonic() - began
+
+    def bystanders(self) -> dict[str, list[str]]:
+        """Return by host the id and the start of the container that is not ours."""
+        return {host.name: host.ssh(_STARTED).stdout.split() for host in self.lab.hosts}
+
+    def leftovers(self, *, deployed: bool) -> list[str]:
+        """Return what is on the machine and the hosts that should not be, and what is missing."""
+        found = [f"operator: {process}" for process in left_behind(self.project.folder)]
+        for host in self.lab.hosts:
+            expected = PLACES[host.name] if deployed else set()
+            found += [f"{host.name}: {words}" for words in _leftovers(host, expected)]
+        return found
+
+    def _ssh_log(self, host: Host) -> str:
+        init = host.init()
+        if init is None:
+            return ""
+        log = Path(f"/proc/{init.pid}/root/var/log/sshd.log")
+        return log.read_text(errors="replace") if log.exists() else ""
+
+
+def _leftovers(host: Host, expected: set[str]) -> list[str]:
+    prefix = f"tandem-{STACK}-{host.name}"
+    volumes = {f"{prefix}-model", f"{prefix}-hashes"} if expected else set()
+    if HEAD in expected:
+        volumes.add(f"{prefix}-session")
+    seen = {
+        "container": set(host.ssh("docker ps --all --format '{{.Names}}'").stdout.split()),
+        "volume": set(host.ssh("docker volume ls --quiet").stdout.split()),
+        "network": set(host.ssh("docker network ls --format '{{.Name}}'").stdout.split()),
+    }
+    wanted = {
+        "container": expected | {BYSTANDER},
+        "volume": volumes,
+        "network": {"bridge", "host", "none"},
+    }
+    words = [f"{kind} {name}" for kind in seen for name in sorted(seen[kind] - wanted[kind])]
+    words += [f"no {kind} {name}" for kind in seen for name in sorted(wanted[kind] - seen[kind])]
+    words += [f"process {p}" for p in host.processes() if p.name in _WORKERS]
+    if not expected:
+        mounts = host.ssh("grep -c /volumes/tandem- /proc/1/mounts").stdout.strip()
+        words += [f"{mounts} mounts of volumes"] if mounts != "0" else []
+        ours = [p for p in host.processes() if p.depth > 1 and "sleep" not in p.command]
+        words += [f"process {p}" for p in ours if p.name not in {"tini", "docker-init"}]
+    return words

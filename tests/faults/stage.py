@@ -1,0 +1,125 @@
+"""Brings the stage into the state that a fault starts from, whatever the last one left."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+from lab import Lab, LabError
+from tests.faults.scene import BYSTANDER, STACK, Scene
+from tests.project import Project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.faults.matrix import Fault
+
+LAB_SECONDS = 300
+_OURS = f"docker ps --all --quiet --filter label=dev.tandem.stack={STACK}"
+_CLEAR = f"""
+{_OURS} | xargs --no-run-if-empty docker rm --force
+docker volume ls --quiet --filter name=tandem-{STACK} | xargs --no-run-if-empty docker volume rm
+"""
+
+
+class Stage:
+    """Keeps a deployment between faults, as long as they end as expected."""
+
+    _lab: Lab
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._state: tuple[object, ...] | None = None
+        """What the last fault left, where that is known: image, changed keys, what is deployed."""
+        self._scene: Scene | None = None
+        self._sample = ""
+        self._disk_gib: int | None = None
+
+    def set(self, fault: Fault) -> Scene:
+        """Return the stage as the fault needs it."""
+        if self._scene is None or self._disk_gib != fault.disk_gib:
+            self._lab, self._disk_gib = _lab_with(fault.disk_gib), fault.disk_gib
+            self._state = None
+        lab = self._lab
+        lab.heal()
+        wanted = (fault.image, repr(fault.change), fault.start)
+        if self._state is None or self._scene is None or self._state[0] != fault.image:
+            self._scene = self._anew(lab)
+        scene = self._scene
+        if self._state != wanted or not (fault.start == "nothing" or scene.is_whole()):
+            self._write_stack_file(scene, fault)
+            self._deploy(scene, fault)
+        for key, value in fault.edit.items():
+            scene.project.change(key, value)
+        # What happens from here on counts only when `keep` is called.
+        self._state = None
+        scene.connections.clear()
+        return scene
+
+    def keep(self, fault: Fault, *, deployed: bool) -> None:
+        """Note that a fault has left a known state."""
+        if fault.edit or fault.change or fault.fault.action == "older_state":
+            return
+        start = "running" if deployed else "nothing"
+        self._state = (fault.image, repr(fault.change), start)
+
+    def clear(self) -> None:
+        """Take down what is there."""
+        if self._scene is not None:
+            self._scene.project.pulumi("destroy", "--yes", "--skip-preview")
+            _remove_all(self._scene.lab)
+
+    def _anew(self, lab: Lab) -> Scene:
+        for host in lab.hosts:
+            if host.init() is None:
+                lab.power_on(host)
+        _remove_all(lab)
+        for host in lab.hosts:
+            words = f"--detach --init --restart unless-stopped --name {BYSTANDER}"
+            done = host.ssh(f"docker run {words} {lab.small_image} sleep 1000000")
+            assert done.returncode == 0, done.stderr
+        shutil.rmtree(self._folder, ignore_errors=True)
+        project = Project.copy(self._folder, STACK, "lab")
+        self._sample = project.stack_file.read_text()
+        return Scene(lab, project)
+
+    def _write_stack_file(self, scene: Scene, fault: Fault) -> None:
+        project, lab = scene.project, scene.lab
+        project.stack_file.write_text(self._sample)
+        image = lab.stand_in_image if fault.image == "stand-in" else lab.image
+        project.change("image.reference", image)
+        for index, host in enumerate(lab.hosts):
+            # A user of its own: the lab's and the tests' own connections are root's.
+            project.change(f"hosts.{index}.ssh", f"{host.name}-tandem")
+        if fault.image == "stand-in":
+            project.change("ray.joinTimeout", "40s")
+            project.change("serve.readyTimeout", "40s")
+        for key, value in fault.change.items():
+            project.change(key, value)
+
+    def _deploy(self, scene: Scene, fault: Fault) -> None:
+        if fault.start == "running":
+            done = scene.run("up", "--refresh", seconds=600)
+            assert done.code == 0, done.text
+            assert scene.is_whole()
+        else:
+            done = scene.run("destroy")
+            assert done.code == 0, done.text
+
+
+def _lab_with(disk_gib: int | None) -> Lab:
+    """Return the lab, for which another one that starts or stops at this moment is waited for."""
+    deadline = time.monotonic() + LAB_SECONDS
+    while True:
+        try:
+            return Lab.up(2, disk_gib=disk_gib)
+        except LabError as problem:
+            if "another command" not in str(problem) or time.monotonic() > deadline:
+                raise
+        time.sleep(1)
+
+
+def _remove_all(lab: Lab) -> None:
+    for host in lab.hosts:
+        host.ssh(f"{_CLEAR}\ndocker rm --force {BYSTANDER}")

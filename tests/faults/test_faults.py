@@ -1,0 +1,69 @@
+"""Every ending is truthful: whatever breaks, an operator is told, or needs to do nothing."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.endings import see_ending
+from tests.faults.matrix import Fault, read_matrix
+from tests.faults.scene import MOST_CONNECTIONS
+from tests.faults.table import Row
+
+if TYPE_CHECKING:
+    from tests.faults.scene import Scene
+    from tests.faults.stage import Stage
+
+LEFT_SECONDS = 20
+"""How long something may take to end after a command has."""
+
+FAULTS = [
+    pytest.param(fault, id=fault.slug, marks=[pytest.mark.quick] if fault.quick else [])
+    for fault in read_matrix()
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_ends_as_it_has_to_and_leaves_nothing(
+    fault: Fault, stage: Stage, rows: list[Row]
+) -> None:
+    scene = stage.set(fault)
+    bystanders = scene.bystanders()
+    row = Row(fault, None)
+    try:
+        seconds = see_ending(scene, fault)
+        deployed = fault.command != "destroy"
+        see_leftovers(scene, deployed=deployed)
+        see_bystanders(scene, fault, bystanders)
+        see_connections(scene, fault)
+        stage.keep(fault, deployed=deployed)
+        row = Row(fault, seconds)
+    finally:
+        rows.append(row)
+
+
+def see_leftovers(scene: Scene, *, deployed: bool) -> None:
+    """Check that all that should be there is, and nothing else."""
+    deadline = time.monotonic() + LEFT_SECONDS
+    while left := scene.leftovers(deployed=deployed):
+        assert time.monotonic() < deadline, left
+        time.sleep(1)
+
+
+def see_bystanders(scene: Scene, fault: Fault, before: dict[str, list[str]]) -> None:
+    """Check that other people's containers are the same, and were not restarted."""
+    after = scene.bystanders()
+    if fault.restarts_others:
+        before, after = ({h: v[:1] for h, v in side.items()} for side in (before, after))
+    assert all(before.values())
+    assert after == before
+
+
+def see_connections(scene: Scene, fault: Fault) -> None:
+    """Check that no command has opened many SSH connections, and that none was refused."""
+    if fault.of_ssh:
+        return
+    many = [found for found in scene.connections if found[2] > MOST_CONNECTIONS or found[3]]
+    assert many == [], "command, host, connections, refused ones"
