@@ -42,6 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     Raises EngineFailed and GateFailed when it can't be told.
     """
     stack = read_stack_file(arguments.stack)
+    retired = [host.name for host in stack.settings.hosts if host.retired]
+    if retired:
+        # The engine's refresh would ask it, and wait.
+        print(f"{', '.join(retired)}: retired, so what is there can't be compared", file=sys.stderr)
+        return BROKEN
     facts = look_at_hosts(stack.settings, stack.name)
     silent = [host for host in facts.hosts if host.problem is not None]
     for host in silent:

@@ -169,7 +169,9 @@ def _chosen(stack: StackFile, names: Sequence[str] | None) -> tuple[HostSettings
         if name not in known:
             message = f'no host is named "{name}"'
             raise _invalid("unknown-host", "--host", message, f"known here: {', '.join(known)}")
-    return tuple(host for host in stack.settings.hosts if not names or host.name in names)
+    return tuple(
+        host for host in stack.settings.hosts if (host.name in names if names else not host.retired)
+    )
 
 
 def _invalid(code: str, path: str, message: str, fix: str) -> InvalidStack:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,4 +83,6 @@ def spec(stack: StackFile, digest: str | None) -> WeightsSpec:
     """Return what is compared, in containers of the image with this digest."""
     image = stack.settings.image
     name = f"{image.repository}@{digest}" if digest else image.reference
-    return weights_spec(stack.settings, Containers(stack.settings, stack.name, {}), name)
+    whole = weights_spec(stack.settings, Containers(stack.settings, stack.name, {}), name)
+    retired = {host.name for host in stack.settings.hosts if host.retired}
+    return replace(whole, folders=tuple(one for one in whole.folders if one.host not in retired))

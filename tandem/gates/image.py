@@ -1,6 +1,6 @@
 """The image gate: the image holds the same Python, Ray and vLLM on every host, and Ray is there.
 
-What it finds is kept by the image's digest beside the stack file, for the rules of the next plan.
+What it finds is kept in a file beside the stack file, for the rules of the next plan.
 It runs when the stack file names another image or other hosts.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tandem.errors import GateFailed
 from tandem.gates.containers import say
-from tandem.gates.files import read_list, write_json
+from tandem.gates.files import write_json
 from tandem.gates.run import run_gate
 from tandem.gates.spec import ImageHost, ImageSpec
 from tandem.remote import source
@@ -82,12 +82,9 @@ def _without_ray(spec: ImageSpec, found: Versions) -> str:
 
 
 def _keep(spec: ImageSpec, found: Versions) -> None:
-    path, digest = Path(spec.record), spec.image.partition("@")[2]
-    known = read_list(path)
-    others = [one for one in known if one["digest"] != digest]
-    kept = sorted([*others, {"digest": digest, **found}], key=lambda one: str(one["digest"]))
-    if kept != known:
-        write_json(path, kept)
+    path = Path(spec.record)
+    if not path.exists():
+        write_json(path, {"digest": spec.image.partition("@")[2], **found})
         say(f"what the image holds is in {path}")
 
 

@@ -143,7 +143,7 @@ class ImageSpec:
     """``repository@sha256:…``."""
     needs_ray: bool
     record: str
-    """Where versions are kept by digest: a file of JSON, relative to the project's folder."""
+    """Where the versions are kept: a file of JSON, relative to the project's folder."""
 
     def to_json(self) -> str:
         """Return the spec as JSON, the same text for the same spec."""

@@ -155,7 +155,13 @@ def _host(
 def _image(settings: Settings, image: str) -> ImageSpec:
     hosts = tuple(ImageHost(host.name, host.target) for host in settings.hosts)
     needs_ray = settings.spans_hosts and settings.backend == "ray"
-    return ImageSpec(hosts, image, needs_ray, IMAGES.as_posix())
+    return ImageSpec(hosts, image, needs_ray, (IMAGES / image_record(image)).as_posix())
+
+
+def image_record(image: str) -> str:
+    """Return the name of the file that keeps what an image holds."""
+    repository, _, digest = image.partition("@sha256:")
+    return f"{repository.rpartition('/')[2].partition(':')[0]}@{digest[:12]}.json"
 
 
 def _ray(settings: Settings, containers: Containers, hosts: tuple[HostPlan, ...]) -> RayPlan:

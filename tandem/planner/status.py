@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tandem.survey.status import ContainerStatus, HostStatus, Sample, ServerStatus
 
 NO_ANSWER = "no answer"
+RETIRED = "retired"
 MISSING = "missing"
 GAVE_UP = "gave up"
 """The state of a container that ended with 0: it does so only when it is not to be restarted."""
@@ -30,7 +31,7 @@ class Row(SpecModel):
     container: str | None = None
     ranks: tuple[int, ...] = ()
     state: str
-    """``no answer``, ``missing``, ``gave up``, or Docker's word."""
+    """``no answer``, ``retired``, ``missing``, ``gave up``, or Docker's word."""
     health: str | None = None
     reason: str | None = None
     """What is wrong, or None."""
@@ -132,8 +133,11 @@ def _rows(
         "host_available": host.memory.available if host.memory else None,
         "host_total": host.memory.total if host.memory else None,
     }
+    its = tuple(rank for (name, _), some in ranks.items() if name == host.name for rank in some)
+    if host.skipped:
+        yield Row(**of_host, ranks=its, state=RETIRED)
+        return
     if host.problem is not None:
-        its = tuple(rank for (name, _), some in ranks.items() if name == host.name for rank in some)
         yield Row(**of_host, ranks=its, state=NO_ANSWER, reason=f"no answer: {host.problem}")
         return
     seen = {container.name: container for container in host.containers}

@@ -29,8 +29,8 @@ MANIFESTS = STACKS / "manifests"
 STARTS = STACKS / "starts.json"
 """What starts logged of their memory, which later plans take for what they would assume."""
 
-IMAGES = STACKS / "images.json"
-"""What images hold by their digest, which later plans take where the stack file says nothing."""
+IMAGES = STACKS / "images"
+"""What images hold, a file each, which later plans take where the stack file says nothing."""
 
 _API_KEY = f"{NAMESPACE}apiKey"
 _PLAIN_KEY = error(

@@ -1,4 +1,4 @@
-"""What images hold, from the file that the image gate keeps."""
+"""What images hold, from the files that the image gate keeps."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def known_images(path: Path) -> tuple[ImageContent, ...]:
-    """Read the file; none when there is none.
+def known_images(folder: Path) -> tuple[ImageContent, ...]:
+    """Read the files of a folder; none when there is none.
 
-    Raises InvalidStack when it is not what the gate writes.
+    Raises InvalidStack when one is not what the gate writes.
     """
+    return tuple(_known_image(path) for path in sorted(folder.glob("*.json")))
+
+
+def _known_image(path: Path) -> ImageContent:
     try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-        return tuple(ImageContent(**image) for image in known)
-    except FileNotFoundError:
-        return ()
+        return ImageContent(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, ValidationError):
         message, fix = "this is not what the image gate wrote", "restore the file or remove it"
-        raise InvalidStack([error("images-unreadable", str(path), message, fix)]) from None
+        raise InvalidStack([error("image-unreadable", str(path), message, fix)]) from None

@@ -74,6 +74,8 @@ class HostStatus(FactsModel):
     name: str
     problem: str | None = None
     """Why nothing was seen of its containers, or None."""
+    skipped: bool = False
+    """Nobody looked: the host is retired."""
     memory: MemoryFacts | None = None
     containers: tuple[ContainerStatus, ...] = ()
     server: ServerStatus | None = None
@@ -114,6 +116,8 @@ def read_status(name: str, printed: str) -> HostStatus:
 
 
 def _look(host: HostSettings, stack: str, server: tuple[str, ...]) -> HostStatus:
+    if host.retired:
+        return HostStatus(name=host.name, skipped=True)
     script = resources.files("tandem.survey").joinpath("status.sh").read_text()
     words = ("sh", "-s", "--", stack, *server)
     answer = host.target.run(*words, stdin=script, timeout=TIMEOUT_SECONDS)

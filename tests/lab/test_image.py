@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from lab import Lab
 
 ROOT = Path(__file__).parents[2]
+RECORD = "stacks/images/vllm.json"
 NAME = "tandem-image-test:1"
 WITHOUT_RAY = "rm -r /opt/venv/lib/python3.11/site-packages/ray-*.dist-info"
 STATE = "docker ps -aq; docker volume ls -q; docker images -q | sort"
@@ -49,7 +50,7 @@ def gate(hosts: Lab, image: str, folder: Path) -> tuple[int, str, list[str]]:
     """Run the gate as Pulumi runs it; return exit status, output and the lines of its errors."""
     options = ("-F", str(hosts.ssh_config))
     members = tuple(ImageHost(host.name, SshTarget(host.name, options)) for host in hosts.hosts)
-    spec = ImageSpec(members, image, needs_ray=True, record="stacks/images.json")
+    spec = ImageSpec(members, image, needs_ray=True, record=RECORD)
     done = subprocess.run(
         [sys.executable, "-m", "tandem.gates.image"],
         cwd=folder,
@@ -70,7 +71,7 @@ def test_the_labs_image_is_looked_into_once_and_nothing_is_left(
     assert code == 0, said
     found = json.loads(output)
     assert (found["ray"], found["vllm"]) == ("2.60.0", "0.32.0+cpu")
-    (kept,) = json.loads((tmp_path / "stacks/images.json").read_text())
+    kept = json.loads((tmp_path / RECORD).read_text())
     assert kept == {"digest": hosts.image.partition("@")[2], **found}
     assert [host.ssh(STATE).stdout for host in hosts.hosts] == before
 
@@ -97,4 +98,4 @@ def test_an_image_that_is_another_one_on_one_host_is_told_with_both_values(
         "error: the image is not the same everywhere:",
         "ray differs: 2.60.0 on lab-1, none on lab-2",
     ]
-    assert not (tmp_path / "stacks/images.json").exists()
+    assert not (tmp_path / RECORD).exists()

@@ -132,6 +132,15 @@ def test_a_host_that_does_not_answer_is_neither(
     assert capsys.readouterr().err == "host-1 does not answer: Connection timed out\n"
 
 
+def test_with_a_retired_host_nothing_is_asked(
+    engine: Engine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = {f"tandem:{key}": value for key, value in changed(2, {"hosts.1.retired": True}).items()}
+    (tmp_path / "stacks" / "Pulumi.one.yaml").write_text(yaml.safe_dump({"config": data}))
+    assert main(["drift", "one"]) == 1
+    assert capsys.readouterr().err == "host-2: retired, so what is there can't be compared\n"
+
+
 def test_without_pulumi_it_is_said_how_to_have_it(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -125,6 +125,19 @@ def test_one_host_or_one_role_can_be_chosen(
     assert {line.split()[1] for line in capsys.readouterr().out.splitlines()} == {role}
 
 
+def test_a_retired_host_is_asked_only_by_name(
+    stack_file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(stack_file)
+    data = json.loads(path.read_text())
+    data["config"]["tandem:hosts"][1]["retired"] = True
+    path.write_text(json.dumps(data))
+    hosts(monkeypatch, *BOTH)
+    for words, host in ([], "host-1"), (["--host", "host-2"], "host-2"):
+        assert main(["logs", stack_file, *words]) == 0
+        assert {line.split()[0] for line in capsys.readouterr().out.splitlines()} == {host}
+
+
 def test_with_a_time_all_lines_since_then_are_asked_for(
     stack_file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,16 @@ def test_where_all_is_well_the_hosts_and_the_manifest_are_named(
     assert getattr(spec, "image", "").endswith(f"@{DIGEST}")
 
 
+def test_a_retired_host_is_not_compared(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(monkeypatch)
+    keys = {f"tandem:{key}": value for key, value in changed(2, {"hosts.1.retired": True}).items()}
+    Path("stacks/Pulumi.pair.yaml").write_text(yaml.safe_dump({"config": keys}))
+    assert main(["weights", "pair"]) == 0
+    assert capsys.readouterr().out == f"host-1: the files are those of {MANIFEST}\n"
+
+
 def test_the_manifest_is_shown_in_short_as_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

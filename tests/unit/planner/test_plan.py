@@ -142,3 +142,7 @@ def test_the_order_of_variables_changes_nothing() -> None:
     one = plan(2, {"hosts.1.env": {"A": "1", "B": "2"}}).ray
     other = plan(2, {"hosts.1.env": {"B": "2", "A": "1"}}).ray
     assert one and other and one.fingerprint == other.fingerprint
+
+
+def test_what_an_image_holds_is_kept_by_its_name_and_digest() -> None:
+    assert plan(2).image.record == f"stacks/images/vllm@{'a' * 12}.json"

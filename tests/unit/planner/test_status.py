@@ -138,6 +138,13 @@ def test_a_silent_host_is_one_row_with_its_ranks_and_the_others_are_shown() -> N
     assert status.server_problem is None
 
 
+def test_a_retired_host_is_a_row_and_is_not_waited_for() -> None:
+    status = judged([pair()[0], HostStatus(name="host-2", skipped=True)])
+    assert (status.rows[-1].state, status.rows[-1].ranks) == ("retired", (1,))
+    assert status.is_seen
+    assert status.is_well
+
+
 def test_a_server_that_is_not_healthy_is_not_well() -> None:
     status = judged(pair(said=ServerStatus(problem="/health: 503")))
     assert (status.server_problem, status.is_well) == ("/health: 503", False)

@@ -40,15 +40,17 @@ def test_records_that_no_gate_wrote_are_told_in_one_line(tmp_path: Path, text: s
 
 def test_what_an_up_found_in_an_image_is_read(tmp_path: Path) -> None:
     held = {"digest": DIGEST, "python": "3.12.11", "ray": None, "vllm": "0.19.1"}
-    (tmp_path / "images.json").write_text(json.dumps([held]))
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "vllm@aaaa.json").write_text(json.dumps(held))
     (image,) = files(settings(), tmp_path).images
     assert (image.digest, image.ray, image.vllm) == (DIGEST, None, "0.19.1")
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", json.dumps([{"digest": DIGEST}])])
+@pytest.mark.parametrize("text", ["{", "[1]", json.dumps({"digest": DIGEST})])
 def test_a_record_of_images_that_no_gate_wrote_is_told_in_one_line(
     tmp_path: Path, text: str
 ) -> None:
-    (tmp_path / "images.json").write_text(text)
-    with pytest.raises(InvalidStack, match=r"images\.json: .* \[images-unreadable\]$"):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "vllm@aaaa.json").write_text(text)
+    with pytest.raises(InvalidStack, match=r"vllm@aaaa\.json: .* \[image-unreadable\]$"):
         files(settings(), tmp_path)

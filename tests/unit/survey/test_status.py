@@ -128,6 +128,13 @@ def test_a_host_that_ssh_can_not_reach_has_its_words(machine: Path) -> None:
     assert look().problem == "ssh: connect to host a port 22: No route to host"
 
 
+def test_a_retired_host_is_not_asked(machine: Path) -> None:
+    program(machine / "ssh", "exit 9")
+    hosts = look_at_status(settings(2, {"hosts.1.retired": True}), "test", "server", "http://a", 1)
+    assert [host.skipped for host in hosts] == [False, True]
+    assert hosts[1].problem is None
+
+
 def test_a_host_that_is_silent_is_given_up(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(machine / "docker", "exec sleep 5")
     monkeypatch.setattr("tandem.survey.status.TIMEOUT_SECONDS", 1)
