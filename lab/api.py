@@ -9,15 +9,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import cache, debian, faults, keys, machine, model, network, packages, registry
+from lab import (
+    cache,
+    debian,
+    faults,
+    keys,
+    machine,
+    model,
+    network,
+    packages,
+    registry,
+    services,
+    traffic,
+)
 from lab.errors import LabError
 from lab.host import Host
-from lab.image import build, busybox, publish
+from lab.image import build, busybox, recipe, stand_in
+from lab.image.publish import Published
 from lab.layout import CACHE, MAX_HOSTS, Site
 from lab.processes import Process
 from lab.progress import say, step
 
 MODEL_FAMILY = "qwen3"
+VLLM = Published(recipe.REPOSITORY, recipe.TAG, recipe.digest(), build.pack)
+STAND_IN = Published(stand_in.REPOSITORY, stand_in.TAG, stand_in.digest(), stand_in.pack)
 
 
 @dataclass(frozen=True)
@@ -83,7 +98,12 @@ class Lab:
     @property
     def image(self) -> str:
         """The reference of the vLLM image with its digest."""
-        return publish.reference(self.site)
+        return VLLM.reference(self.site)
+
+    @property
+    def stand_in_image(self) -> str:
+        """The reference of the image with a stand-in for Ray and vLLM, with its digest."""
+        return STAND_IN.reference(self.site)
 
     @property
     def small_image(self) -> str:
@@ -130,25 +150,69 @@ class Lab:
         host.wait_until_up()
 
     def partition(
-        self, host: Host, *, others: Sequence[Host] | None = None, one_way: bool = False
+        self,
+        host: Host,
+        *,
+        others: Sequence[Host] | None = None,
+        one_way: bool = False,
+        percent: int = 100,
     ) -> None:
         """Drop what passes between a host and others (None: all others); ssh to it stays.
 
-        With one_way only what the others send to the host is dropped.
+        With one_way only what the others send to the host is dropped, with a smaller percentage
+        only that many packets by chance.
         """
         chosen = [other for other in others or self.hosts if other != host]
-        faults.partition(host, chosen, one_way=one_way)
+        faults.partition(host, chosen, one_way=one_way, percent=percent)
 
     def cut_link(self, host: Host) -> None:
         """Pull the cable of a host out: not even ssh reaches it."""
         faults.cut_link(host)
+
+    def slow_link(self, host: Host, *, mbit: float) -> None:
+        """Let so many Mbit/s pass over the cable of a host, in each direction."""
+        traffic.slow(host, mbit)
+
+    def stop_docker(self, host: Host) -> None:
+        """Stop dockerd; its containers end with it."""
+        services.stop_docker(host)
+
+    def start_docker(self, host: Host) -> None:
+        """Start dockerd and wait until it answers."""
+        services.start_docker(host)
+
+    def stop_ssh(self, host: Host) -> None:
+        """Kill sshd with all its connections."""
+        services.stop_ssh(host)
+
+    def start_ssh(self, host: Host, *, limited: bool = False) -> None:
+        """Start sshd; limited, with MaxStartups 3 and MaxSessions 2."""
+        services.start_ssh(host, limited=limited)
+
+    def limit_memory(self, host: Host, container: str, *, mib: int) -> None:
+        """Let a container have so much memory until it starts again."""
+        services.limit_memory(host, container, mib)
+
+    def stop_registry(self) -> None:
+        """Stop the registry: no image can be pulled."""
+        registry.stop(self.site)
+
+    def start_registry(self) -> None:
+        """Start the registry, if it does not run."""
+        if not registry.is_up(self.site):
+            registry.start(self.site)
 
     def fill_disk(self, host: Host, path: str, *, leave_mib: int) -> None:
         """Fill the disk that has a path of a host until leave_mib MiB are free."""
         faults.fill_disk(host, path, leave_mib=leave_mib)
 
     def heal(self, *hosts: Host) -> None:
-        """Undo every fault of hosts (none given: of all); a host without power stays off."""
+        """Undo every fault of hosts (none given: of all, and the registry's).
+
+        A host without power stays off.
+        """
+        if not hosts:
+            self.start_registry()
         for host in hosts or self.hosts:
             faults.heal(host)
 
@@ -174,7 +238,8 @@ class Lab:
                 host.prepare(disk_gib=self.disk_gib)
                 host.power_on(self.rootfs)
             if not machine.other_labs(self.site):
-                publish.forget_old(self.site)
+                for image in (VLLM, STAND_IN):
+                    image.forget_old(self.site)
             registry.start(self.site)
             with ThreadPoolExecutor(len(self.hosts)) as pool:
                 list(pool.map(Host.wait_until_up, self.hosts))
@@ -188,7 +253,8 @@ class Lab:
 
     def _fill(self) -> None:
         """Put what deployments need into the registry and on the hosts."""
-        publish.ensure(self.site)
+        for image in (VLLM, STAND_IN):
+            image.ensure(self.site)
         busybox.ensure(self.site, self.rootfs)
         for host in self.hosts:
             model.put_on(host, MODEL_FAMILY)

@@ -3,12 +3,31 @@
 import os
 from pathlib import Path
 
+from lab.errors import LabError
+
 _ROOT = Path("/sys/fs/cgroup")
 
 
 def parent_of(namespace: str) -> str:
     """Return the control group under which a host's dockerd puts its containers."""
     return f"/{namespace}"
+
+
+def limit_memory(namespace: str, container: str, limit: int) -> None:
+    """Set how many bytes of memory a container of a host may have.
+
+    Raises LabError when it has more already, or does not run.
+    """
+    # Version 2 of control groups, then version 1.
+    for place, name in (("", "memory.max"), ("memory", "memory.limit_in_bytes")):
+        file = _ROOT / place / namespace / container / name
+        if file.exists():
+            try:
+                file.write_text(str(limit))
+            except OSError as problem:
+                raise LabError(f"{container} can't be limited: {problem}") from problem
+            return
+    raise LabError(f"{container} does not run")
 
 
 def remove(namespace: str) -> None:

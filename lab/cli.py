@@ -40,9 +40,27 @@ def parser() -> argparse.ArgumentParser:
     part = commands.add_parser("partition", help="drop a host's traffic to and from other hosts")
     _host(part)
     part.add_argument("--from", dest="other", metavar="OTHER", help="from this host only")
+    part.add_argument(
+        "--percent", type=int, default=100, metavar="N", help="drop only so many packets, by chance"
+    )
     how = part.add_mutually_exclusive_group()
     how.add_argument("--one-way", action="store_true", help="drop only what the others send to it")
     how.add_argument("--link", action="store_true", help="take its whole link down, ssh too")
+
+    slow = commands.add_parser("slow-link", help="limit what passes over the cable of a host")
+    _host(slow)
+    slow.add_argument("--mbit", type=float, required=True, metavar="N", help="Mbit/s each way")
+
+    for service in ("dockerd", "sshd"):
+        _switch(commands.add_parser(service, help=f"stop or start {service} of a host"), service)
+
+    limit = commands.add_parser("limit-memory", help="let a container have only so much memory")
+    _host(limit)
+    limit.add_argument("container")
+    limit.add_argument("mib", type=int, metavar="MIB")
+
+    repository = commands.add_parser("registry", help="stop or start the registry")
+    repository.add_argument("action", choices=["stop", "start"])
 
     fill = commands.add_parser("fill-disk", help="fill the disk of a host (needs up --disk)")
     _host(fill)
@@ -108,7 +126,43 @@ def _partition(options: argparse.Namespace) -> None:
         lab.cut_link(host)
         return
     others = [lab.host(options.other)] if options.other else None
-    lab.partition(host, others=others, one_way=options.one_way)
+    lab.partition(host, others=others, one_way=options.one_way, percent=options.percent)
+
+
+def _slow_link(options: argparse.Namespace) -> None:
+    lab = Lab.running()
+    lab.slow_link(lab.host(options.host), mbit=options.mbit)
+
+
+def _dockerd(options: argparse.Namespace) -> None:
+    lab = Lab.running()
+    host = lab.host(options.host)
+    if options.action in ("stop", "restart"):
+        lab.stop_docker(host)
+    if options.action in ("start", "restart"):
+        lab.start_docker(host)
+
+
+def _sshd(options: argparse.Namespace) -> None:
+    lab = Lab.running()
+    host = lab.host(options.host)
+    if options.action == "stop":
+        lab.stop_ssh(host)
+    else:
+        lab.start_ssh(host, limited=options.action == "limit")
+
+
+def _limit_memory(options: argparse.Namespace) -> None:
+    lab = Lab.running()
+    lab.limit_memory(lab.host(options.host), options.container, mib=options.mib)
+
+
+def _registry(options: argparse.Namespace) -> None:
+    lab = Lab.running()
+    if options.action == "stop":
+        lab.stop_registry()
+    else:
+        lab.start_registry()
 
 
 def _fill_disk(options: argparse.Namespace) -> None:
@@ -125,6 +179,12 @@ def _host(command: argparse.ArgumentParser) -> None:
     command.add_argument("host", metavar="HOST", help="such as lab-1")
 
 
+def _switch(command: argparse.ArgumentParser, service: str) -> None:
+    _host(command)
+    third = {"dockerd": "restart", "sshd": "limit"}[service]
+    command.add_argument("action", choices=["stop", "start", third])
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "up": _up,
     "down": _down,
@@ -134,6 +194,11 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "power-cut": _power_cut,
     "power-on": _power_on,
     "partition": _partition,
+    "slow-link": _slow_link,
+    "dockerd": _dockerd,
+    "sshd": _sshd,
+    "limit-memory": _limit_memory,
+    "registry": _registry,
     "fill-disk": _fill_disk,
     "heal": _heal,
 }

@@ -1,8 +1,8 @@
-"""Faults of network and disk, and their healing."""
+"""Faults of network and disk, and the healing of all faults of a host."""
 
 import shlex
 
-from lab import network
+from lab import network, services, traffic
 from lab.errors import LabError
 from lab.host import Host
 from lab.shell import attempt, run
@@ -10,15 +10,18 @@ from lab.shell import attempt, run
 _MARK = "tandem-lab-fault"
 
 
-def partition(host: Host, others: list[Host], *, one_way: bool = False) -> None:
+def partition(host: Host, others: list[Host], *, one_way: bool = False, percent: int = 100) -> None:
     """Drop what passes between a host and others, containers included; ssh from the machine stays.
 
-    With one_way only what the others send to the host is dropped.
+    With one_way only what the others send to the host is dropped, with a smaller percentage only
+    that many packets by chance.
     """
     heal_partition(host)
+    chance = ["-m", "statistic", "--mode", "random", "--probability", str(percent / 100)]
+    by_chance = chance if percent < 100 else []
     for other in others:
-        arriving = ["-s", other.address]
-        leaving = ["-d", other.address]
+        arriving = ["-s", other.address, *by_chance]
+        leaving = ["-d", other.address, *by_chance]
         _iptables(host, "-I", "INPUT", arriving)
         _iptables(host, "-I", "FORWARD", arriving)
         if not one_way:
@@ -32,11 +35,13 @@ def cut_link(host: Host) -> None:
 
 
 def heal(host: Host) -> None:
-    """Undo every fault of a host: partition, link, full disk. A host without power stays off."""
+    """Undo every fault of a host. One without power stays off."""
     if host.init() is None:
         return
     network.set_link(host.site, host.index, up=True)
+    traffic.heal(host)
     heal_partition(host)
+    services.heal(host)
     heal_disk(host)
 
 
@@ -85,7 +90,9 @@ def faults_of(host: Host) -> list[str]:
         found.append("link down")
     if _MARK in attempt(_inside(host, ["iptables-save", "-t", "filter"])).stdout:
         found.append("partition")
-    return found
+    if traffic.is_slow(host):
+        found.append("slow link")
+    return [*found, *services.faults_of(host)]
 
 
 def _iptables(host: Host, action: str, chain: str, match: list[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from lab.layout import Site
+from lab.layout import MAX_HOSTS, Site
 
 ROOT = Path(__file__).resolve().parent.parent
 API_KEY = "the-key-of-the-tests-7c1d09"
@@ -37,7 +37,10 @@ class Project:
 
     @classmethod
     def copy(cls, folder: Path, stack: str, sample: str) -> Project:
-        """Copy the project to ``folder`` and start ``stack`` from a sample of stacks/."""
+        """Copy the project to ``folder`` and start ``stack`` from a sample of stacks/.
+
+        Names and addresses of the usual lab become those of the lab that is in use.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("tandem", "components", "tools"):
             (folder / name).symlink_to(ROOT / name)
@@ -47,7 +50,13 @@ class Project:
         (folder / "stacks").mkdir()
         (folder / "backend").mkdir()
         project = cls(folder, stack)
-        shutil.copy(ROOT / "stacks" / f"Pulumi.{sample}.yaml", project.stack_file)
+        text = (ROOT / "stacks" / f"Pulumi.{sample}.yaml").read_text()
+        here, usual = Site.from_environment(), Site()
+        text = text.replace(str(usual.ssh_config), str(here.ssh_config))
+        text = text.replace(usual.registry, here.registry)
+        for index in range(1, MAX_HOSTS + 1):
+            text = text.replace(f"{usual.host_address(index)}\n", f"{here.host_address(index)}\n")
+        project.stack_file.write_text(text)
         made = project.pulumi("stack", "init", stack)
         assert made.code == 0, made.text
         return project
