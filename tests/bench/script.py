@@ -1,7 +1,7 @@
-"""The same containers, started by a plain script over the same SSH with exact waits.
+"""The same containers, handled by a plain script over the same SSH with exact waits.
 
-It does what a careful person types: `docker create`, `docker cp`, `docker start`, then asks until
-the answer is there. Survey, drift and repair are not in it.
+It does what a careful person types who knows what has to be done: `docker create`, `docker cp`,
+`docker start`, then asks until the answer is there. Looking, and finding out, are not in it.
 """
 
 from __future__ import annotations
@@ -28,56 +28,80 @@ def start(plan: Plan) -> None:
 
     Raises RuntimeError with a command's own words when it fails.
     """
-    target = {host.name: host.target for host in plan.hosts}
     volumes(plan)
     if plan.ray is not None:
         for spec in plan.containers[:-1]:
-            container(target[spec.host], spec, plan.hosts[0].image)
+            container(plan, spec)
+    serve(plan)
+
+
+def serve(plan: Plan) -> None:
+    """Start the server once Ray is complete, and return with the first chat completion."""
+    if plan.ray is not None:
         nodes = [f"--node={node.address}={node.gpus}" for node in plan.ray.join.nodes]
         words = (f"--address={plan.ray.join.ray_address}", *nodes, "--", "true")
         inside = ("docker", "exec", "-i", plan.ray.head.name, "python3", "-", *words)
-        say(target[plan.ray.head.host], *inside, stdin=source("ray_contract.py"))
-    head = target[plan.server.host]
-    container(head, plan.server, plan.hosts[0].image, plan)
+        say(host(plan, plan.ray.head), *inside, stdin=source("ray_contract.py"))
+    container(plan, plan.server)
+    head = host(plan, plan.server)
     asked = ("docker", "exec", "-i", plan.server.name, "python3", "-", plan.ready.url)
     while '"answered"' not in head.run(*asked, plan.served_name, stdin=source("ask.py")).stdout:
         time.sleep(POLL_SECONDS)
 
 
+def change(plan: Plan) -> None:
+    """Replace the server by the plan's, and return with the first chat completion."""
+    take_away(plan, plan.server)
+    serve(plan)
+
+
+def repair(plan: Plan, worker: ContainerSpec) -> None:
+    """Replace a worker that was killed, and the server, whose engine died with it."""
+    take_away(plan, plan.server)
+    take_away(plan, worker)
+    container(plan, worker)
+    serve(plan)
+
+
 def remove(plan: Plan) -> None:
     """Take everything down again."""
-    target = {host.name: host.target for host in plan.hosts}
     for spec in reversed(plan.containers):
-        say(target[spec.host], "docker", "stop", "--time", str(spec.grace_seconds), spec.name)
-        say(target[spec.host], "docker", "rm", spec.name)
-    for host in plan.hosts:
-        say(host.target, "docker", "volume", "rm", host.model_volume.name)
+        take_away(plan, spec)
+    for one in plan.hosts:
+        say(one.target, "docker", "volume", "rm", one.model_volume.name)
     if plan.ray is not None:
         say(plan.hosts[0].target, "docker", "volume", "rm", plan.ray.session_volume.name)
 
 
+def take_away(plan: Plan, spec: ContainerSpec) -> None:
+    """Stop a container with its grace, and remove it."""
+    target = host(plan, spec)
+    say(target, "docker", "stop", "--time", str(spec.grace_seconds), spec.name)
+    say(target, "docker", "rm", spec.name)
+
+
+def host(plan: Plan, spec: ContainerSpec) -> SshTarget:
+    """Return the way to a container's host."""
+    return next(one.target for one in plan.hosts if one.name == spec.host)
+
+
 def volumes(plan: Plan) -> None:
     """Make the volumes of the models and of Ray's session."""
-    for host in plan.hosts:
-        device = f"device={host.model_volume.device}"
+    for one in plan.hosts:
+        device = f"device={one.model_volume.device}"
         options = ("--opt", "type=none", "--opt", "o=bind", "--opt", device)
-        say(host.target, "docker", "volume", "create", *options, host.model_volume.name)
+        say(one.target, "docker", "volume", "create", *options, one.model_volume.name)
     if plan.ray is not None:
         say(plan.hosts[0].target, "docker", "volume", "create", plan.ray.session_volume.name)
 
 
-def container(target: SshTarget, spec: ContainerSpec, image: str, plan: Plan | None = None) -> None:
+def container(plan: Plan, spec: ContainerSpec) -> None:
     """Create a container, put its files into it, and start it."""
-    say(target, "docker", "create", *options(spec, plan), image, *command(spec))
+    target = host(plan, spec)
+    say(target, "docker", "create", *options(plan, spec), plan.hosts[0].image, *command(spec))
     for upload in spec.uploads:
-        say(
-            target,
-            "docker",
-            "cp",
-            "-",
-            f"{spec.name}:/",
-            stdin=archive(upload.path, upload.content),
-        )
+        files = archive(upload.path, upload.content)
+        say(target, "docker", "cp", "-", f"{spec.name}:/", stdin=files)
     say(target, "docker", "start", spec.name)
 
 
@@ -86,7 +110,7 @@ def command(spec: ContainerSpec) -> tuple[str, ...]:
     return (*(spec.entrypoint or ())[1:], *spec.command)
 
 
-def options(spec: ContainerSpec, plan: Plan | None) -> Iterator[str]:
+def options(plan: Plan, spec: ContainerSpec) -> Iterator[str]:
     """Yield the words of `docker create` before the image, as components/canonical.py has them."""
     yield from ("--name", spec.name, "--network", "host", "--restart", "on-failure")
     yield from ("--log-driver", "json-file", "--log-opt", "max-size=50m", "--log-opt", "max-file=3")
@@ -97,7 +121,7 @@ def options(spec: ContainerSpec, plan: Plan | None) -> Iterator[str]:
         yield from ("--env", f"{name}={value}")
     for mount in spec.mounts:
         yield from ("--volume", f"{mount.volume}:{mount.target}" + ":ro" * mount.read_only)
-    if spec.beside_head and plan is not None and plan.ray is not None:
+    if spec.beside_head and plan.ray is not None:
         beside = f"container:{plan.ray.head.name}"
         yield from ("--ipc", beside, "--pid", beside)
     else:

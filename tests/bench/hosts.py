@@ -1,0 +1,98 @@
+"""`up` over 2, 4, 8 and 16 hosts: time, and SSH connections of each host.
+
+Real Docker and sshd; Ray and vLLM are the lab's stand-in, so what is measured is Tandem's own work.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import Host, Lab
+from tests.bench.measure import timed
+from tests.project import Project, Run
+
+SIZES = (2, 4, 8, 16)
+RUNS = 3
+STACK = "hosts"
+LAB_NUMBER = "9"
+RATIO_GOAL = 1.5
+CONNECTIONS_GOAL = 2
+
+
+@dataclass(frozen=True)
+class Size:
+    """So many hosts, and what was measured with them."""
+
+    hosts: int
+    up: float
+    """Median of seconds."""
+    again: float
+    """Median of seconds of an `up` with nothing to do."""
+    connections: int
+    """New connections of one `up`, at the host that had most."""
+
+
+def measure() -> list[Size]:
+    """Return what each size takes, in a lab of its own."""
+    os.environ["TANDEM_LAB_NUMBER"] = LAB_NUMBER
+    lab = Lab.up(max(SIZES))
+    try:
+        return [_size(lab, lab.hosts[:count]) for count in SIZES]
+    finally:
+        lab.down()
+        del os.environ["TANDEM_LAB_NUMBER"]
+
+
+def table(sizes: list[Size]) -> str:
+    """Return the sizes as a table in Markdown."""
+    head = "| hosts | `up`, s | by 2 hosts | `up` again, s | by 2 hosts | connections a host |"
+    lines = [head, "| --: | --: | --: | --: | --: | --: |"]
+    two = sizes[0]
+    lines += [
+        f"| {size.hosts} | {size.up:.1f} | {size.up / two.up:.2f} "
+        f"| {size.again:.1f} | {size.again / two.again:.2f} | {size.connections} |"
+        for size in sizes
+    ]
+    return "\n".join(lines)
+
+
+def _size(lab: Lab, hosts: tuple[Host, ...]) -> Size:
+    ups, again, connections = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        project = _project(lab, hosts, Path(folder) / "project")
+        for _ in range(RUNS):
+            before = [_accepted(host) for host in hosts]
+            ups.append(timed(lambda: _done(project.up())))
+            # The question itself goes over a connection of the test's own.
+            new = [_accepted(host) - count - 1 for host, count in zip(hosts, before, strict=True)]
+            connections.append(max(new))
+            again.append(timed(lambda: _done(project.up())))
+            _done(project.pulumi("destroy", "--yes", "--skip-preview"))
+    return Size(len(hosts), statistics.median(ups), statistics.median(again), max(connections))
+
+
+def _project(lab: Lab, hosts: tuple[Host, ...], folder: Path) -> Project:
+    project = Project.copy(folder, STACK, "lab")
+    options = ["-F", str(lab.ssh_config)]
+    declared = [
+        {"name": host.name, "ssh": host.name, "sshOptions": options, "address": host.address}
+        for host in hosts
+    ]
+    project.change("hosts", declared)
+    project.change("image.reference", lab.stand_in_image)
+    project.change("serve.tensorParallel", 1)
+    project.change("serve.pipelineParallel", len(hosts))
+    return project
+
+
+def _accepted(host: Host) -> int:
+    return int(host.ssh("grep -c '^Accepted ' /var/log/sshd.log").stdout)
+
+
+def _done(run: Run) -> None:
+    if run.code != 0:
+        raise RuntimeError(run.text)
