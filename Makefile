@@ -9,7 +9,7 @@ export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state
 export PULUMI_CONFIG_PASSPHRASE ?=
 
 .PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy
-.PHONY: bench bench-survey bench-plan faults test-tools test-lab test-faults test-e2e
+.PHONY: bench bench-plan faults test-tools test-lab test-faults test-e2e
 
 demo: setup tools lab-up
 	$(RUN) pulumi stack select --create lab
@@ -52,13 +52,8 @@ setup: .venv/.ready
 tools:
 	python3 -m tools install
 
-bench:
-	python3 -m lab up --hosts 2
-	$(PYTHON) -m tests.bench.up
-	$(PYTHON) -m tests.bench.weights
-
-bench-survey: setup
-	$(PYTHON) -m tests.bench.survey
+bench: setup tools
+	$(PYTHON) -m tests.bench
 
 bench-plan: setup .venv-bench/.ready
 	$(PYTHON) -m tests.bench.plan

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import Host, Lab
-from tests.bench.measure import timed
+from tests.bench.measure import LAB_NUMBER, RUNS, timed
 from tests.project import Project, Run
 
 SIZES = (2, 4, 8, 16)
-RUNS = 3
 STACK = "hosts"
-LAB_NUMBER = "9"
 RATIO_GOAL = 1.5
 CONNECTIONS_GOAL = 2
 

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 RUNS = 3
+LAB_NUMBER = "9"
+"""Of a lab of many hosts, beside the usual one."""
 
 
 @dataclass(frozen=True)

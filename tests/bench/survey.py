@@ -1,9 +1,7 @@
-"""`make bench-survey`: the time of a survey of 2 and of 16 hosts, and its connections.
+"""The time of a survey of 2 and of 16 hosts, and its connections, in a lab of its own.
 
-Starts a lab of 16 hosts of its own (number 3 unless TANDEM_LAB_NUMBER says another) and takes it
-down. Both sizes are looked at three times, in turn, each time over new connections; medians and
-their ratio are printed, and the time that connecting takes alone: in the lab one machine computes
-both sides of every key exchange.
+Both sizes are looked at in turn, each time over new connections. What connecting takes alone is
+measured, too: in the lab one machine computes both sides of every key exchange.
 """
 
 from __future__ import annotations
@@ -12,22 +10,21 @@ import os
 import re
 import statistics
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from lab import Lab
 from tandem.settings import Settings
 from tandem.survey import look_at_hosts
+from tests.bench.measure import LAB_NUMBER, RUNS, timed
 from tests.builders import load
 
-RUNS = 3
 SIZES = (2, 16)
-LAB_NUMBER = "3"
 
 
-def main() -> None:
-    """Measure and print."""
-    os.environ.setdefault("TANDEM_LAB_NUMBER", LAB_NUMBER)
+def measure() -> str:
+    """Return a table in Markdown."""
+    os.environ["TANDEM_LAB_NUMBER"] = LAB_NUMBER
     lab = Lab.up(max(SIZES))
     seconds: dict[int, list[float]] = {size: [] for size in SIZES}
     connecting: dict[int, list[float]] = {size: [] for size in SIZES}
@@ -36,21 +33,23 @@ def main() -> None:
         for _ in range(RUNS):
             for size in SIZES:
                 settings = _settings(lab, size)
-                seconds[size].append(_timed(settings))
+                seconds[size].append(timed(partial(_look, settings)))
                 connections[size] = max(connections[size], _most_connections(lab))
                 _hang_up(settings)
-                connecting[size].append(_connected(settings))
+                connecting[size].append(timed(partial(_connect, settings)))
                 _hang_up(settings)
     finally:
         lab.down()
-    for size, taken in seconds.items():
-        print(
-            f"{size:2} hosts  median {statistics.median(taken):.2f} s (goal 3), "
-            f"connecting alone {statistics.median(connecting[size]):.2f} s, "
-            f"at most {connections[size]} connection a host (goal 1)"
-        )
+        del os.environ["TANDEM_LAB_NUMBER"]
     two, sixteen = (statistics.median(taken) for taken in seconds.values())
-    print(f"ratio     {sixteen / two:.2f}  (goal 1.5)")
+    rows = (
+        f"| {size} | {statistics.median(taken):.2f} | {statistics.median(connecting[size]):.2f} "
+        f"| {connections[size]} |"
+        for size, taken in seconds.items()
+    )
+    head = "| hosts | survey, s (goal 3) | connecting alone, s | connections a host (goal 1) |"
+    ratio = f"16 hosts take {sixteen / two:.2f} times as long as 2 (goal 1.5)."
+    return "\n".join((head, "| --: | --: | --: | --: |", *rows, "", ratio))
 
 
 def _settings(lab: Lab, size: int) -> Settings:
@@ -70,22 +69,17 @@ def _settings(lab: Lab, size: int) -> Settings:
     )
 
 
-def _timed(settings: Settings) -> float:
-    began = time.monotonic()
+def _look(settings: Settings) -> None:
     facts = look_at_hosts(settings, "bench")
-    taken = time.monotonic() - began
     problems = [host.problem for host in facts.hosts if host.problem]
     if problems:
         raise RuntimeError(problems[0])
-    return taken
 
 
-def _connected(settings: Settings) -> float:
-    """Return how long it takes to connect to all hosts at once and do nothing there."""
-    began = time.monotonic()
+def _connect(settings: Settings) -> None:
+    """Connect to all hosts at once and do nothing there."""
     with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
         list(pool.map(lambda host: host.target.run("true"), settings.hosts))
-    return time.monotonic() - began
 
 
 def _most_connections(lab: Lab) -> int:
@@ -103,7 +97,3 @@ def _hang_up(settings: Settings) -> None:
         target = host.target
         command = ["ssh", *target.all_options, "-O", "exit", target.destination]
         subprocess.run(command, capture_output=True, check=False)
-
-
-if __name__ == "__main__":
-    main()
