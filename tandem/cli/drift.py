@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,13 +54,16 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{host.name} does not answer: {host.problem}", file=sys.stderr)
     if silent:
         return BROKEN
-    changes, recorded = refresh(stack.name), outputs(stack.name).get("found", {})
-    files = _files(stack, facts)
+    # All three go over the connections that are there now.
+    with ThreadPoolExecutor() as pool:
+        changes = pool.submit(refresh, stack.name)
+        recorded = pool.submit(outputs, stack.name)
+        files = pool.submit(_files, stack, facts)
     found = [
-        *resources_drift(changes, facts),
+        *resources_drift(changes.result(), facts),
         *containers_drift(facts),
-        *weights_drift(files),
-        *hosts_drift(recorded, stack.settings, facts),
+        *weights_drift(files.result()),
+        *hosts_drift(recorded.result().get("found", {}), stack.settings, facts),
     ]
     if arguments.json:
         print(json.dumps([drift.model_dump(mode="json") for drift in found], indent=2))
