@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 NO_CHANGES_EXPECTED = 7
 """Pulumi's exit status when --expect-no-changes found some."""
+
+# Of one of the diagnostics in the engine's JSON.
+_MESSAGE = r'"message": ("(?:[^"\\]|\\.)*"),\s*"severity": "error"'
 
 
 class EngineFailed(TandemError):
@@ -85,6 +89,10 @@ def _pulumi(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _words(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the engine's reason: its last line of error, or the diagnostics of its JSON."""
+    """Return the engine's reason: the first error of its JSON, or its last line of error."""
+    for message in re.findall(_MESSAGE, done.stdout):
+        words = str(json.loads(message)).strip()
+        if words:
+            return last_line(words).strip()
     lines = [line for line in (done.stderr + done.stdout).splitlines() if "error" in line.lower()]
     return last_line("\n".join(lines)).strip() or f"pulumi ended with status {done.returncode}"

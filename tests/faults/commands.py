@@ -86,7 +86,8 @@ class Started:
 def left_behind(folder: Path) -> list[str]:
     """Return what still runs on the operator's machine with a folder as its working directory.
 
-    Connections that ssh keeps open for a minute are left out.
+    Connections that ssh keeps open for a minute are left out, and the engine's own programs, which
+    end late after a SIGKILL.
     """
     found = []
     for entry in Path("/proc").iterdir():
@@ -94,7 +95,7 @@ def left_behind(folder: Path) -> list[str]:
             try:
                 if Path(os.readlink(entry / "cwd")) == folder:
                     words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
-                    if not words.endswith("[mux]"):
+                    if not words.endswith("[mux]") and "/pulumi-" not in words:
                         found.append(f"{entry.name} {words}")
             except OSError:
                 continue

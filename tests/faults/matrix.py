@@ -55,6 +55,8 @@ class Refused(Part):
     """Seconds until the command has ended."""
     unchanged: bool = False
     """The command has changed nothing on any host."""
+    any_status: bool = False
+    """The engine's exit status is not to be relied on here."""
 
 
 class Succeeds(Part):

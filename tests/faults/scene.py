@@ -23,8 +23,10 @@ WORKER = f"tandem-{STACK}-lab-2-ray-worker"
 SERVER = f"tandem-{STACK}-lab-1-server"
 PLACES = {"lab-1": {HEAD, SERVER}, "lab-2": {WORKER}}
 BYSTANDER = "bystander"
-MOST_CONNECTIONS = 2
+_MOST_CONNECTIONS = 2
 """SSH connections that one command may open to one host."""
+_MOST_OF_REFRESH = 8
+"""A refresh asks for all resources of a host at once, before one connection is there to share."""
 _SEE = "docker ps --all --no-trunc --format '{{.Names}} {{.ID}} {{.State}}'"
 _STARTED = f"docker inspect --format '{{{{.Id}}}} {{{{.State.StartedAt}}}}' {BYSTANDER}"
 _WORKERS = {"docker", "timeout"}
@@ -120,6 +122,12 @@ class Scene:
             return ""
         log = Path(f"/proc/{init.pid}/root/var/log/sshd.log")
         return log.read_text(errors="replace") if log.exists() else ""
+
+
+def most_connections(command: str) -> int:
+    """Return how many SSH connections a command may open to one host."""
+    refreshes = any(word in command for word in ("refresh", "drift"))
+    return _MOST_OF_REFRESH if refreshes else _MOST_CONNECTIONS
 
 
 def _leftovers(host: Host, expected: set[str]) -> list[str]:

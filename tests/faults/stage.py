@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tests.faults.matrix import Fault
 
 LAB_SECONDS = 300
-_OURS = f"docker ps --all --quiet --filter label=dev.tandem.stack={STACK}"
 _CLEAR = f"""
-{_OURS} | xargs --no-run-if-empty docker rm --force
+pkill -KILL -x docker
+docker ps --all --quiet | xargs --no-run-if-empty docker rm --force
 docker volume ls --quiet --filter name=tandem-{STACK} | xargs --no-run-if-empty docker volume rm
 """
 
@@ -122,4 +122,4 @@ def _lab_with(disk_gib: int | None) -> Lab:
 
 def _remove_all(lab: Lab) -> None:
     for host in lab.hosts:
-        host.ssh(f"{_CLEAR}\ndocker rm --force {BYSTANDER}")
+        host.ssh(_CLEAR)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.faults.endings import see_ending
 from tests.faults.matrix import Fault, read_matrix
-from tests.faults.scene import MOST_CONNECTIONS
+from tests.faults.scene import most_connections
 from tests.faults.table import Row
 
 if TYPE_CHECKING:
@@ -65,5 +65,9 @@ def see_connections(scene: Scene, fault: Fault) -> None:
     """Check that no command has opened many SSH connections, and that none was refused."""
     if fault.of_ssh:
         return
-    many = [found for found in scene.connections if found[2] > MOST_CONNECTIONS or found[3]]
+    many = [
+        (command, host, accepted, refused)
+        for command, host, accepted, refused in scene.connections
+        if accepted > most_connections(command) or refused
+    ]
     assert many == [], "command, host, connections, refused ones"

@@ -30,9 +30,16 @@ class Engine:
         self._program = folder / "pulumi"
         self.says([])
 
-    def says(self, steps: list[dict[str, Any]], *, outputs: str = "{}", status: int = 0) -> None:
-        """Set what a refresh finds, the outputs, and the refresh's exit status."""
-        said = json.dumps({"steps": steps})
+    def says(
+        self,
+        steps: list[dict[str, Any]],
+        *,
+        outputs: str = "{}",
+        status: int = 0,
+        diagnostics: list[dict[str, str]] | None = None,
+    ) -> None:
+        """Set what a refresh finds, the outputs, and the refresh's exit status and diagnostics."""
+        said = json.dumps({"steps": steps, "diagnostics": diagnostics or []}, indent=2)
         self._program.write_text(STAND_IN.format(outputs=outputs, steps=said, status=status))
         self._program.chmod(0o755)
 
@@ -122,6 +129,15 @@ def test_an_engine_that_could_not_look_is_neither(
     engine.says([], status=255)
     assert main(["drift", "one"]) == 1
     assert capsys.readouterr().err == "pulumi ended with status 255\n"
+
+
+def test_the_words_of_an_engine_that_could_not_look_are_told(
+    engine: Engine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"urn": "u", "message": 'Is the "docker" daemon running?\n', "severity": "error"}
+    engine.says([], status=255, diagnostics=[said])
+    assert main(["drift", "one"]) == 1
+    assert capsys.readouterr().err == 'Is the "docker" daemon running?\n'
 
 
 def test_a_host_that_does_not_answer_is_neither(
