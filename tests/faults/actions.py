@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shlex
 import signal
 import time
@@ -56,7 +55,8 @@ def out_of_memory(scene: Scene, host: Host, *, container: str) -> Undo:
     name = {"head": HEAD, "worker": WORKER, "server": SERVER}[container]
     scene.lab.limit_memory(host, name, mib=64)
     # The kernel chooses by score, and would choose what takes the memory.
-    others = "for its in /proc/[0-9]*; do [ $its = /proc/$$ ] || echo 1000 >$its/oom_score_adj; done"
+    mark = "[ $its = /proc/$$ ] || echo 1000 >$its/oom_score_adj"
+    others = f"for its in /proc/[0-9]*; do {mark}; done"
     took = "exec python3 -c 'x = bytes(1) * (1 << 28)'"
     host.ssh(f"docker exec {name} sh -c {shlex.quote(f'{others}; {took}')}")
     return None
