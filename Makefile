@@ -5,7 +5,7 @@ RUN := tools/run
 PYTHON := .venv/bin/python
 
 # A file in this folder is the backend where nothing else is chosen; `pulumi login` is not needed.
-export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state
+export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state?metadata=skip
 export PULUMI_CONFIG_PASSPHRASE ?=
 
 .PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy

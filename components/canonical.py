@@ -18,13 +18,16 @@ from tandem.units import MIB
 
 
 def container_arguments(
-    spec: ContainerSpec, volumes: Mapping[str, pulumi.Output[str]]
+    spec: ContainerSpec,
+    volumes: Mapping[str, pulumi.Output[str]],
+    labels: Mapping[str, pulumi.Output[str]],
 ) -> dict[str, Any]:
     """Return the keyword arguments of ``docker.Container`` that follow from the spec.
 
     ``volumes`` are names that resources give, by the name itself: where such a volume is replaced,
-    the engine has to know that the container is in its way.
+    the engine has to know that the container is in its way. ``labels`` come to those of the spec.
     """
+    both: dict[str, pulumi.Input[str]] = {**spec.labels, **labels}
     return {
         "name": spec.name,
         "entrypoints": list(spec.entrypoint) if spec.entrypoint is not None else None,
@@ -55,8 +58,7 @@ def container_arguments(
         "device_requests": [_gpus(spec.gpus)],
         "network_mode": "host",
         "labels": [
-            docker.ContainerLabelArgs(label=name, value=value)
-            for name, value in sorted(spec.labels.items())
+            docker.ContainerLabelArgs(label=name, value=both[name]) for name in sorted(both)
         ],
         "restart": "on-failure",
         "max_retry_count": spec.restart_limit,

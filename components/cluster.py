@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pulumi
 
 from components.docker_host import DockerHost
+from components.identity import identity
 from components.image import ImageGate
 from components.ray import JoinGate, RayCluster, RayHead, RayWorker
 from components.vllm_server import ReadyGate, VllmServer
@@ -30,7 +31,8 @@ class Cluster(pulumi.ComponentResource):
     def __init__(self, name: str, plan: Plan, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("tandem:index:Cluster", name, None, opts)
         inside = pulumi.ResourceOptions(parent=self)
-        hosts = [DockerHost(f"{name}-{host.name}", host, inside) for host in plan.hosts]
+        own = identity(f"{name}-identity", self)
+        hosts = [DockerHost(f"{name}-{host.name}", host, own, inside) for host in plan.hosts]
         image = ImageGate(f"{name}-image", plan, hosts, inside)
         weights = WeightsGate(f"{name}-weights", plan, hosts, image, inside)
         ray = _ray(name, plan, plan.ray, hosts, weights, inside) if plan.ray else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ import pulumi_docker as docker
 
 from components.canonical import container_arguments
 from components.docker_host import DockerHost
+from tandem.gates.spec import Watched
+from tandem.gates.unrecorded import IDENTITY, remove_unrecorded
 from tandem.planner import ContainerSpec
 
 
@@ -20,6 +23,7 @@ def replacement_options(
     trigger: Any = None,
     *,
     is_retired: bool = False,
+    hooks: pulumi.ResourceHookBinding | None = None,
 ) -> pulumi.ResourceOptions:
     """Return the options of every container: any difference makes a new one, the old one first.
 
@@ -35,7 +39,21 @@ def replacement_options(
         delete_before_replace=True,
         replacement_trigger=trigger,
         retain_on_delete=is_retired,
+        hooks=hooks,
     )
+
+
+def clearing_hook(name: str, watched: Watched) -> pulumi.ResourceHook:
+    """Return what removes a container that an interrupted run has left in the way of a new one."""
+
+    async def clear(args: pulumi.ResourceHookArgs) -> None:
+        labels = {one["label"]: one["value"] for one in (args.new_inputs or {})["labels"]}
+        # A thread of its own: several hosts are asked at the same time.
+        if await asyncio.to_thread(remove_unrecorded, watched, labels[IDENTITY]):
+            place = f"{watched.container} on {watched.host}"
+            pulumi.log.info(f"removed {place}, which an interrupted run had left")
+
+    return pulumi.ResourceHook(f"{name}-unrecorded", clear)
 
 
 def container(
@@ -49,10 +67,11 @@ def container(
     **extra: Any,
 ) -> docker.Container:
     """Declare the container of ``spec`` on ``host``."""
+    hook = clearing_hook(name, host.kept[spec.name].watched)
     return docker.Container(
         name,
         image=host.image.repo_digest,
-        **container_arguments(spec, host.volumes),
+        **container_arguments(spec, host.volumes, {IDENTITY: host.identity}),
         **extra,
         opts=replacement_options(
             parent,
@@ -60,5 +79,6 @@ def container(
             (host.image, host.model_volume, host.release, *depends_on),
             trigger,
             is_retired=host.is_retired,
+            hooks=pulumi.ResourceHookBinding(before_create=[hook]),
         ),
     )

@@ -28,9 +28,15 @@ class DockerHost(pulumi.ComponentResource):
     """How the log of each container is kept, by its name."""
     is_retired: bool
     """Nothing of it is deleted: it is only forgotten."""
+    identity: pulumi.Output[str]
+    """What tells the deployment's containers from all others."""
 
     def __init__(
-        self, name: str, plan: HostPlan, opts: pulumi.ResourceOptions | None = None
+        self,
+        name: str,
+        plan: HostPlan,
+        identity: pulumi.Output[str],
+        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("tandem:index:DockerHost", name, None, opts)
         self.provider = docker.Provider(
@@ -49,6 +55,7 @@ class DockerHost(pulumi.ComponentResource):
             ),
         )
         self.kept, self.is_retired = plan.kept, plan.is_retired
+        self.identity = identity
         self.release = release(f"{name}-release", plan, self.provider, self)
         on_host = pulumi.ResourceOptions(
             parent=self, provider=self.provider, retain_on_delete=plan.is_retired

@@ -97,7 +97,7 @@ class Project:
     def environment(self) -> dict[str, str]:
         """Return the variables that commands of the project run with."""
         return dict(os.environ) | {
-            "PULUMI_BACKEND_URL": f"file://{self.folder}/backend",
+            "PULUMI_BACKEND_URL": f"file://{self.folder}/backend?metadata=skip",
             "PULUMI_CONFIG_PASSPHRASE": "",
             "PULUMI_STACK": self.stack,
         }

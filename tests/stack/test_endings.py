@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pulumi.runtime import mocks
 
+from tandem.gates.unrecorded import IDENTITY
 from tandem.planner import Plan
 from tests.builders import plan
 from tests.stack.test_cluster import build
@@ -28,6 +29,8 @@ class Registered:
     """Names of resources that have to be there before it, and go after it."""
     is_retained: bool
     ignored: tuple[str, ...]
+    before_create: tuple[str, ...]
+    """Names of hooks."""
 
 
 def registered(made: Plan) -> dict[str, Registered]:
@@ -48,6 +51,7 @@ def registered(made: Plan) -> dict[str, Registered]:
             needs=frozenset(urn.rpartition("::")[2] for urn in request.dependencies),
             is_retained=request.retainOnDelete,
             ignored=tuple(request.ignoreChanges),
+            before_create=tuple(request.hooks.before_create),
         )
         for request in requests
         if request.custom
@@ -137,3 +141,12 @@ def test_retiring_a_host_changes_no_input(three: dict[str, Registered]) -> None:
     assert {name: made.inputs for name, made in now.items() if not made.ignored} == {
         name: made.inputs for name, made in three.items() if name != "three-ready"
     }
+
+
+def test_what_an_interrupted_run_left_is_looked_for_before_each_container_is_made(
+    three: dict[str, Registered],
+) -> None:
+    for name in CONTAINERS:
+        assert three[name].before_create == (f"{name}-unrecorded",)
+        labels = {one["label"]: one["value"] for one in three[name].inputs["labels"]}
+        assert labels[IDENTITY] == "the-identity"
