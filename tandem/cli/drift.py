@@ -12,7 +12,7 @@ from tandem.cli.columns import columns
 from tandem.cli.stack_file import add_stack_arguments, read_stack_file
 from tandem.cli.statuses import BROKEN, CHANGED, OK
 from tandem.cli.weights import spec
-from tandem.errors import WeightsDiffer
+from tandem.errors import GateFailed, WeightsDiffer
 from tandem.gates.weights import verify
 from tandem.planner.assess import image_digest
 from tandem.planner.drift import (
@@ -62,9 +62,15 @@ def run(arguments: argparse.Namespace) -> int:
     found = [
         *resources_drift(changes.result(), facts),
         *containers_drift(facts),
-        *weights_drift(files.result()),
         *hosts_drift(recorded.result().get("found", {}), stack.settings, facts),
     ]
+    try:
+        found += weights_drift(files.result())
+    except GateFailed as failed:
+        if not found:
+            raise
+        # What has changed may be why, as an image that is gone.
+        print(f"the model's files can't be compared: {failed}", file=sys.stderr)
     if arguments.json:
         print(json.dumps([drift.model_dump(mode="json") for drift in found], indent=2))
     else:

@@ -11,7 +11,7 @@ import yaml
 
 from tandem.cli import drift
 from tandem.cli.main import main
-from tandem.errors import WeightsDiffer
+from tandem.errors import GateFailed, WeightsDiffer
 from tandem.survey.facts import Facts
 from tests.builders import changed, facts, settings
 
@@ -121,6 +121,27 @@ def test_a_file_that_is_not_the_manifests_is_a_row(
         "a.safetensors has 9 bytes, not 10",
         "-",
     ]
+
+
+def test_files_that_can_not_be_compared_do_not_hide_what_changed(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = Path("stacks/manifests/org--model.json")
+    manifest.parent.mkdir()
+    manifest.touch()
+
+    def verify(wanted: object) -> None:
+        raise GateFailed("host-1 can't hash the model's files: no such image")
+
+    monkeypatch.setattr(drift, "verify", verify)
+    assert main(["drift", "one"]) == 1
+    engine.says([step("delete", "one-host-1-image")])
+    assert main(["drift", "one"]) == 7
+    said = capsys.readouterr()
+    assert "one-host-1-image" in said.out
+    assert said.err.endswith(
+        "can't be compared: host-1 can't hash the model's files: no such image\n"
+    )
 
 
 def test_an_engine_that_could_not_look_is_neither(
