@@ -40,8 +40,6 @@ class Started:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            # Where the tests run in the background, they ignore it, and so would their children.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         self._lines: list[str] = []
         self._reader = Thread(target=self._read, daemon=True)

@@ -258,15 +258,10 @@ def test_when_the_gate_is_ended_the_hosts_end_too(folders: list[Path], docker: F
             file.truncate(1024**4)
     main = threading.main_thread().ident or 0
     timer = threading.Timer(1, signal.pthread_kill, [main, signal.SIGINT])
-    # Where the tests run in the background, the shell has them ignore it.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            verify(weights_spec())
-    finally:
-        timer.join()
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(KeyboardInterrupt):
+        verify(weights_spec())
+    timer.join()
     assert len(docker.started) == 2
     assert all(process.poll() is not None for process in docker.started)
 
