@@ -31,7 +31,7 @@ test-faults:
 	$(PYTHON) -m pytest tests/faults -m quick
 
 faults: setup tools
-	$(PYTHON) -m pytest tests/faults --table docs/faults.md
+	$(PYTHON) -m tests.faults
 
 unit: setup
 	$(PYTHON) -m pytest tests/unit tests/stack tests/lab_unit

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime
 import os
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tests.faults.matrix import read_matrix
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.faults.matrix import Fault
@@ -16,24 +17,20 @@ if TYPE_CHECKING:
 _GIB = 1024**3
 
 
-@dataclass(frozen=True)
-class Row:
-    """How one fault ended; seconds is None when it did not end as expected."""
+def write_table(file: Path, endings: Mapping[str, float | None]) -> None:
+    """Write how every fault of the matrix ended, with the date and the size of the machine.
 
-    fault: Fault
-    seconds: float | None
-
-
-def write_table(file: Path, rows: Sequence[Row]) -> None:
-    """Write the table with the date and the size of the machine."""
+    ``endings`` has seconds by slug, None where a fault did not end as it has to.
+    """
+    faults = sorted(read_matrix(), key=lambda fault: fault.slug)
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
-    failed = sum(row.seconds is None for row in rows)
+    failed = sum(endings.get(fault.slug) is None for fault in faults)
     lines = [
         "# What happens when something breaks",
         "",
         f"Written by `make faults` on {datetime.datetime.now(datetime.UTC):%Y-%m-%d}, on a machine "
         f"with {os.cpu_count()} cores and {gib:.0f} GiB of memory, on which all hosts ran.",
-        f"{len(rows)} faults, {failed} of them did not end as they have to. "
+        f"{len(faults)} faults, {failed} of them did not end as they have to. "
         "Each is a file in `tests/faults/matrix`.",
         "",
         "The endings: *repaired by itself*: the server answers again and nobody did anything.",
@@ -43,14 +40,13 @@ def write_table(file: Path, rows: Sequence[Row]) -> None:
         "",
         "| fault | image | ending | seconds |",
         "|---|---|---|---:|",
-        *(_line(row) for row in rows),
+        *(_line(fault, endings.get(fault.slug)) for fault in faults),
         "",
     ]
     file.write_text("\n".join(lines))
 
 
-def _line(row: Row) -> str:
-    fault = row.fault
+def _line(fault: Fault, taken: float | None) -> str:
     ending = fault.expect.ending.replace("-", " ").replace("drift then", "drift, then")
-    seconds = "**not so**" if row.seconds is None else f"{row.seconds:.0f}"
+    seconds = "**not so**" if taken is None else f"{taken:.0f}"
     return f"| {fault.name} | {fault.image} | {ending} | {seconds} |"
