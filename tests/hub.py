@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import struct
 import threading
 from collections import Counter
@@ -16,9 +17,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+import pytest
+
+from lab import Lab
+from lab.model import folder_of
 from tandem.remote.fetch_model import git_hash
 
 COMMIT = "c" * 40
@@ -155,3 +161,17 @@ def stand_in_hub(address: str = "127.0.0.1") -> Iterator[StandInHub]:
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def hub_of_the_lab(lab: Lab, home: Path) -> Iterator[StandInHub]:
+    """Serve the lab's model to its hosts; ``home`` is for what the client here keeps."""
+    with pytest.MonkeyPatch.context() as patch, stand_in_hub(lab.site.gateway) as hub:
+        for name in ("HF_TOKEN", "HF_ENDPOINT"):
+            patch.delenv(name, raising=False)
+        patch.setenv("NO_PROXY", f"{lab.site.gateway},{os.environ.get('NO_PROXY', '')}")
+        patch.setenv("HF_HOME", str(home))
+        files = [path for path in folder_of("qwen3").rglob("*") if path.is_file()]
+        of_model = {str(file.relative_to(folder_of("qwen3"))): file.read_bytes() for file in files}
+        hub.models["tandem/tiny-qwen3"] = of_model
+        yield hub

@@ -11,6 +11,7 @@ import pytest
 from lab import Lab
 from tandem.survey.engine import NO_CHANGES_EXPECTED
 from tests.chat import chat
+from tests.hub import COMMIT, hub_of_the_lab
 from tests.project import API_KEY, Project, shown_secrets
 
 HEAD = "tandem-e2e-lab-1-ray-head"
@@ -33,8 +34,13 @@ def stack(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proj
 
 @pytest.fixture(scope="module")
 def single(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """Return a stack of one host, which is the head of the other stack, too."""
-    yield from deployed(tmp_path_factory.mktemp("single"), "single", "lab-single")
+    """Return a stack of one host, the head of the other stack, with a model from the Hub."""
+    with hub_of_the_lab(hosts, tmp_path_factory.mktemp("hf")) as hub:
+        for project in deployed(tmp_path_factory.mktemp("single"), "single", "lab-single"):
+            project.change("model.source", {"hub": True, "endpoint": hub.address})
+            project.change("model.revision", COMMIT)
+            yield project
+    hosts.hosts[0].ssh("docker volume rm tandem-single-lab-1-hub")
 
 
 def deployed(folder: Path, name: str, sample: str) -> Iterator[Project]:
@@ -227,7 +233,7 @@ def test_no_secret_is_in_plain_state_containers_arguments_or_logs(
         assert not shown_secrets(seen)
 
 
-def test_destroy_leaves_nothing_but_another_stack_which_still_answers(
+def test_destroy_leaves_another_stack_alone_and_the_files_that_came_from_the_hub(
     stack: Project, single: Project, hosts: Lab
 ) -> None:
     done = single.up()
@@ -252,3 +258,4 @@ def test_destroy_leaves_nothing_but_another_stack_which_still_answers(
     assert done.code == 0, done.text
     assert hosts.processes(hosts.hosts[0]) == []
     assert hosts.hosts[0].ssh("docker ps -aq").stdout == ""
+    assert hosts.hosts[0].ssh("docker volume ls -q").stdout == "tandem-single-lab-1-hub\n"

@@ -6,15 +6,13 @@ The hosts reach the Hub at the operator's machine, and the client in the image i
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from lab import Lab
-from lab.model import folder_of
-from tests.hub import COMMIT, StandInHub, shard, stand_in_hub
+from tests.hub import COMMIT, StandInHub, hub_of_the_lab, shard
 from tests.project import Project, shown_secrets
 
 MODEL = "tandem/tiny-qwen3"
@@ -28,12 +26,10 @@ FILE = f"/var/lib/docker/volumes/{{}}/_data/{SHARD}"
 
 
 @pytest.fixture(scope="module")
-def hub(hosts: Lab) -> Iterator[StandInHub]:
+def hub(hosts: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandInHub]:
     """Return a Hub that has the lab's model, with weights of some size, behind a token."""
-    with stand_in_hub(hosts.site.gateway) as hub:
-        folder = folder_of("qwen3")
-        files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*")}
-        hub.models[MODEL] = files | {SHARD: WEIGHTS, "original/consolidated.00.pth": b"not needed"}
+    with hub_of_the_lab(hosts, tmp_path_factory.mktemp("hf")) as hub:
+        hub.models[MODEL] |= {SHARD: WEIGHTS, "original/consolidated.00.pth": b"not needed"}
         hub.token = TOKEN
         yield hub
 
@@ -42,19 +38,14 @@ def hub(hosts: Lab) -> Iterator[StandInHub]:
 def stack(
     hosts: Lab, hub: StandInHub, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Project]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("HF_TOKEN", "HF_ENDPOINT"):
-            patch.delenv(name, raising=False)
-        patch.setenv("NO_PROXY", f"{hosts.site.gateway},{os.environ.get('NO_PROXY', '')}")
-        patch.setenv("HF_HOME", str(tmp_path_factory.mktemp("hf")))
-        project = Project.copy(tmp_path_factory.mktemp("hub") / "project", "hub", "lab")
-        project.change("image.reference", hosts.stand_in_image)
-        project.change("model.source", {"hub": True, "endpoint": hub.address})
-        project.change("model.revision", "main")
-        yield project
-        project.pulumi("destroy", "--yes", "--skip-preview")
-        for host, volume in zip(hosts.hosts, VOLUMES, strict=True):
-            host.ssh(f"docker volume rm {volume}")
+    project = Project.copy(tmp_path_factory.mktemp("hub") / "project", "hub", "lab")
+    project.change("image.reference", hosts.stand_in_image)
+    project.change("model.source", {"hub": True, "endpoint": hub.address})
+    project.change("model.revision", "main")
+    yield project
+    project.pulumi("destroy", "--yes", "--skip-preview")
+    for host, volume in zip(hosts.hosts, VOLUMES, strict=True):
+        host.ssh(f"docker volume rm {volume}")
 
 
 @pytest.fixture
