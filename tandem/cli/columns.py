@@ -10,13 +10,20 @@ if TYPE_CHECKING:
 
 WIDTH = 100
 _GAP = "  "
+_LEAST = 10
+"""To which width other columns are cut before the first one is."""
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return rows in columns; where they are too wide, the widest column is cut."""
+    """Return rows in columns; where they are too wide, the widest column is cut.
+
+    The first one, which says what a row is of, is cut only where no other can be.
+    """
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     while sum(widths) + len(_GAP) * (len(widths) - 1) > WIDTH:
-        widths[widths.index(max(widths))] -= 1
+        rest = widths[1:]
+        cut = 1 + rest.index(max(rest)) if rest and max(rest) > _LEAST else 0
+        widths[cut] -= 1
     return [
         _GAP.join(
             _cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)

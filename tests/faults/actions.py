@@ -58,7 +58,8 @@ def out_of_memory(scene: Scene, host: Host, *, container: str) -> Undo:
     mark = "[ $its = /proc/$$ ] || echo 1000 >$its/oom_score_adj"
     others = f"for its in /proc/[0-9]*; do {mark}; done"
     took = "exec python3 -c 'x = bytes(1) * (1 << 28)'"
-    host.ssh(f"docker exec {name} sh -c {shlex.quote(f'{others}; {took}')}")
+    # `docker exec` may hang when its container ends under it.
+    host.ssh(f"timeout 20 docker exec {name} sh -c {shlex.quote(f'{others}; {took}')}")
     return None
 
 

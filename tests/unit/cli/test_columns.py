@@ -22,3 +22,10 @@ def test_a_long_line_is_folded_between_words() -> None:
     first, second = paragraphs([" ".join(["word"] * 24)])
     assert len(first) <= WIDTH
     assert second.startswith("    word")
+
+
+def test_what_a_row_is_of_is_not_cut_while_another_column_can_be() -> None:
+    (line,) = columns([("a" * 60, "b" * 50)])
+    assert line == f"{'a' * 60}  {'b' * 37}…"
+    (line,) = columns([("a" * 120, "b" * 50)])
+    assert len(line) == WIDTH
