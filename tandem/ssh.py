@@ -8,6 +8,7 @@ Standard library only: gates use it.
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import subprocess
 from dataclasses import dataclass
@@ -31,6 +32,16 @@ _OPTIONS = {
     "ControlMaster": "auto",
     "ControlPersist": "60",
 }
+
+_UNTIL_NOBODY_WAITS = """
+exec 3<&0
+"$@" </dev/null & work=$!
+{ cat <&3 >/dev/null; kill $work; } 2>/dev/null & reader=$!
+wait $work; status=$?
+kill $reader 2>/dev/null
+exit $status
+"""
+"""Runs a command until it ends, or until the input does."""
 
 
 @dataclass(frozen=True)
@@ -110,30 +121,36 @@ class SshTarget:
         )
 
     def run_watched(
-        self, *command: str, stdin: str, watch: Callable[[], object], every: float
+        self, *command: str, watch: Callable[[], object], every: float
     ) -> subprocess.CompletedProcess[str]:
         """Run ``command`` and call ``watch`` every so many seconds; what that raises ends it.
 
-        For `docker exec`, which may hang for ever when its container ends under it.
+        For `docker exec`, which may hang for ever when its container ends under it. It ends on the
+        host, too: its input is open as long as somebody waits.
         """
         make_control_directory()
-        pipe = subprocess.PIPE
-        with subprocess.Popen(
-            self.argv(*command), stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
-        ) as process:
-            to_send: str | None = stdin
-            try:
-                while True:
-                    try:
-                        output, errors = process.communicate(to_send, timeout=every)
-                        break
-                    except subprocess.TimeoutExpired:
-                        to_send = None  # communicate takes its input once
-                        watch()
-            except BaseException:
-                process.kill()
-                raise
-        return subprocess.CompletedProcess(command, process.returncode, output, errors)
+        pipe, errors = subprocess.PIPE, "replace"
+        argv = self.argv("sh", "-c", _UNTIL_NOBODY_WAITS, "sh", *command)
+        # A pipe of our own: communicate would close one of the process at once.
+        theirs, ours = os.pipe()
+        try:
+            with subprocess.Popen(
+                argv, stdin=theirs, stdout=pipe, stderr=pipe, text=True, errors=errors
+            ) as process:
+                os.close(theirs)
+                try:
+                    while True:
+                        try:
+                            output, said = process.communicate(timeout=every)
+                            break
+                        except subprocess.TimeoutExpired:
+                            watch()
+                except BaseException:
+                    process.kill()
+                    raise
+        finally:
+            os.close(ours)
+        return subprocess.CompletedProcess(command, process.returncode, output, said)
 
 
 def last_line(text: str) -> str:

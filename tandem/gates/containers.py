@@ -107,13 +107,12 @@ def log_tail(watched: Watched, lines: int = TAIL_LINES) -> str:
     return watched.target.run(*command, timeout=LOOK_SECONDS).stdout.rstrip()
 
 
-def exec_python(watched: Watched, seconds: int, *words: str) -> tuple[str, ...]:
-    """Return the command that runs a Python program from standard input in a container.
+def exec_python(watched: Watched, seconds: int, program: str, *words: str) -> tuple[str, ...]:
+    """Return the command that runs a Python program in a container.
 
-    `docker exec` may hang for ever when its container ends under it, and the client stays on the
-    host when SSH ends here: `timeout` ends it there.
+    `docker exec` may hang for ever when its container ends under it: `timeout` ends it.
     """
-    command = ("docker", "exec", "-i", watched.container, "python3", "-", *words)
+    command = ("docker", "exec", watched.container, "python3", "-c", program, *words)
     return ("timeout", str(seconds), *command)
 
 

@@ -69,8 +69,7 @@ def _alive(spec: JoinSpec, watch: Watch, seconds: float) -> dict[str, list[int]]
     patience = f"--timeout={max(0, min(seconds, PATIENCE_SECONDS)):.0f}"
     words = ("--report", f"--address={spec.ray_address}", *nodes, patience)
     answer = head.target.run_watched(
-        *exec_python(head, LOOK_SECONDS, *words),
-        stdin=source("ray_contract.py"),
+        *exec_python(head, LOOK_SECONDS, source("ray_contract.py"), *words),
         watch=lambda: _look(watch),
         every=POLL_SECONDS,
     )
@@ -106,9 +105,8 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
 
 
 def _in_container(watched: Watched, *words: str) -> str:
-    command = exec_python(watched, LOOK_SECONDS, *words)
-    program = source("ray_contract.py")
-    return watched.target.run(*command, stdin=program, timeout=LOOK_SECONDS).stdout
+    command = exec_python(watched, LOOK_SECONDS, source("ray_contract.py"), *words)
+    return watched.target.run(*command, timeout=LOOK_SECONDS).stdout
 
 
 def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) -> str:

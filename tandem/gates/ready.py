@@ -99,10 +99,8 @@ def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
     words = [spec.url, spec.served_name, str(PATIENCE_SECONDS)]
     if spec.key_file is not None:
         words.append(spec.key_file)
-    command = exec_python(spec.server, ASK_SECONDS, *words)
-    answer = spec.server.target.run_watched(
-        *command, stdin=source("ask.py"), watch=guard.check, every=POLL_SECONDS
-    )
+    command = exec_python(spec.server, ASK_SECONDS, source("ask.py"), *words)
+    answer = spec.server.target.run_watched(*command, watch=guard.check, every=POLL_SECONDS)
     try:
         result: dict[str, Any] = json.loads(answer.stdout)
     except json.JSONDecodeError:

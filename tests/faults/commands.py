@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.faults.matrix import Command
     from tests.project import Project
 
+_LATE = ("[mux]", " docker system dial-stdio")
 _PULUMI = ("pulumi", "--non-interactive", "--color=never")
 WORDS: dict[str, tuple[str, ...]] = {
     "preview": (*_PULUMI, "preview"),
@@ -84,8 +85,8 @@ class Started:
 def left_behind(folder: Path) -> list[str]:
     """Return what still runs on the operator's machine with a folder as its working directory.
 
-    Connections that ssh keeps open for a minute are left out, and the engine's own programs, which
-    end late after a SIGKILL.
+    Connections that ssh keeps open for a minute are left out, and the engine's own programs and
+    their connections, which end late after a SIGKILL.
     """
     found = []
     for entry in Path("/proc").iterdir():
@@ -93,7 +94,7 @@ def left_behind(folder: Path) -> list[str]:
             try:
                 if Path(os.readlink(entry / "cwd")) == folder:
                     words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
-                    if not words.endswith("[mux]") and "/pulumi-" not in words:
+                    if not words.endswith(_LATE) and "/pulumi-" not in words:
                         found.append(f"{entry.name} {words}")
             except OSError:
                 continue

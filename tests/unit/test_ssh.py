@@ -73,19 +73,41 @@ def test_a_watch_that_raises_ends_a_command_that_would_hang(
     monkeypatch.setattr(SshTarget, "argv", sleep_instead)
     started = time.monotonic()
     with pytest.raises(RuntimeError, match="the container ended"):
-        SshTarget("host").run_watched("docker", stdin="", watch=give_up, every=0.05)
+        SshTarget("host").run_watched("docker", watch=give_up, every=0.05)
     assert time.monotonic() - started < 30
 
 
-def test_a_watched_command_gets_its_input_once_and_gives_its_output(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def cat_instead(_: SshTarget, *command: str) -> list[str]:
-        return ["sh", "-c", "sleep 0.3; cat"]
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Let `ssh` run its command here; return a folder."""
+    program = tmp_path / "ssh"
+    program.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
 
-    monkeypatch.setattr(SshTarget, "argv", cat_instead)
-    done = SshTarget("host").run_watched("x", stdin="words", watch=lambda: None, every=0.05)
-    assert done.stdout == "words"
+
+@pytest.mark.parametrize("seconds", ["0", "0.3"])
+def test_a_watched_command_gives_its_output_and_exit_status(here: Path, seconds: str) -> None:
+    words = ("sh", "-c", f"cat; sleep {seconds}; echo done; exit 7")
+    done = SshTarget("host").run_watched(*words, watch=lambda: None, every=0.05)
+    assert (done.stdout, done.returncode) == ("done\n", 7)
+
+
+def test_when_nobody_waits_any_more_the_command_ends_on_the_host(here: Path) -> None:
+    def give_up() -> None:
+        if (here / "pid").exists():
+            raise RuntimeError("the container ended")
+
+    words = ("sh", "-c", f"echo $$ >{here}/new; mv {here}/new {here}/pid; exec sleep 600")
+    with pytest.raises(RuntimeError, match="the container ended"):
+        SshTarget("host").run_watched(*words, watch=give_up, every=0.05)
+    work = Path("/proc", (here / "pid").read_text().strip(), "cmdline")
+    deadline = time.monotonic() + 20
+    while work.exists() and "sleep" in work.read_text():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_host_that_is_silent_for_too_long_counts_as_unreachable(

@@ -72,12 +72,12 @@ class FakeDocker:
             return subprocess.CompletedProcess(command, 0, f"last words of {container}\n", "")
         assert command[0] == "timeout"
         command = command[2:]
-        assert command[:3] == ("docker", "exec", "-i")
-        compile(stdin, "program", "exec")
+        assert (command[:2], command[3:5]) == (("docker", "exec"), ("python3", "-c"))
+        compile(command[5], "program", "exec")
         if "--report" in command:
             said = self.alive
         elif "--versions" in command:
-            said = self.versions.get(command[3], '{"vllm": "0.19.1"}')
+            said = self.versions.get(command[2], '{"vllm": "0.19.1"}')
         else:
             said = self.answer
         return subprocess.CompletedProcess(command, 0 if said else 1, said, "")
@@ -106,9 +106,9 @@ def docker(monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
         return fake.run(target, *command, stdin=stdin, timeout=timeout)
 
     def run_watched(
-        target: SshTarget, *command: str, stdin: str, watch: Callable[[], object], every: float
+        target: SshTarget, *command: str, watch: Callable[[], object], every: float
     ) -> subprocess.CompletedProcess[str]:
-        return fake.run(target, *command, stdin=stdin, timeout=every)
+        return fake.run(target, *command, timeout=every)
 
     def start(target: SshTarget, *command: str) -> subprocess.Popen[str]:
         return fake.start(target, *command)
