@@ -68,7 +68,11 @@ def fill_disk(host: Host, path: str, *, leave_mib: int) -> None:
     [ "$(stat -f -c %T .)" != tmpfs ] || {{ echo "{path} is in memory, not on the disk"; exit 1; }}
     fill=$((free - {leave_mib}))
     [ "$fill" -gt 0 ] || {{ echo "only $free MiB are free already"; exit 1; }}
-    fallocate --length "${{fill}}MiB" /srv/.{_MARK}
+    # The file system takes a little for itself, so the last of it is written.
+    fallocate --length "$((fill > 8 ? fill - 8 : fill))MiB" /srv/.{_MARK}
+    left=$(($(df --output=avail -B 1M . | tail -1) - {leave_mib}))
+    [ "$left" -le 0 ] || head -c "${{left}}M" /dev/zero >>/srv/.{_MARK} || true
+    [ {leave_mib} -gt 0 ] || cat /dev/zero >>/srv/.{_MARK} || true
     """
     result = host.ssh(script)
     if result.returncode:

@@ -126,12 +126,8 @@ def registry(scene: Scene, host: Host) -> Undo:
     return scene.lab.start_registry
 
 
-def full_disk(
-    scene: Scene, host: Host, *, path: str, leave_mib: int, without_image: bool = False
-) -> Undo:
-    """Fill the host's disk, which may have to pull the image again."""
-    if without_image:
-        no_image(scene, host)
+def full_disk(scene: Scene, host: Host, *, path: str, leave_mib: int) -> Undo:
+    """Fill the host's disk."""
     scene.lab.fill_disk(host, path, leave_mib=leave_mib)
     return lambda: scene.lab.heal(host)
 

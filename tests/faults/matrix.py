@@ -83,6 +83,8 @@ class Fault(Part):
     """What the command says when the fault comes; it comes at once where this is empty."""
     start: Literal["running", "nothing"] = "running"
     """What is deployed when the command starts."""
+    has_image: bool = True
+    """Whether an image that was pulled earlier is still on the hosts."""
     change: dict[str, Any] = {}
     """Keys of the stack file that are other than usual."""
     edit: dict[str, Any] = {}

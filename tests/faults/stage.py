@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lab import Lab, LabError
+from tests.faults.actions import no_image
 from tests.faults.scene import BYSTANDER, STACK, Scene
 from tests.project import Project
 
@@ -52,6 +53,8 @@ class Stage:
             self._deploy(scene, fault)
         for key, value in fault.edit.items():
             scene.project.change(key, value)
+        if not fault.has_image:
+            no_image(scene, lab.hosts[0])
         # What happens from here on counts only when `keep` is called.
         self._state = None
         scene.connections.clear()
