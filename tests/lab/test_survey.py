@@ -242,6 +242,17 @@ def test_a_disk_that_is_too_small_for_the_image(stack: Stack, hosts: Lab) -> Non
     told(found, "disk-too-small", "lab-2 (/var/lib/docker) has 0.49 GiB free of 0.49 GiB")
 
 
+def test_a_disk_that_is_too_small_for_the_weights(stack: Stack) -> None:
+    stack.config["tandem:hosts"] = stack.config["tandem:hosts"][:1]
+    stack.config["tandem:serve"]["tensorParallel"] = 1
+    silent = {"hub": True, "endpoint": "http://127.0.0.1:1"}
+    stack.config["tandem:model"] |= {"source": silent, "revision": "c" * 40, "weights": "4096GiB"}
+    code, found = stack.survey()
+    assert code == 3
+    said = "the model takes 4096.00 GiB, 0.00 GiB of it are there, and Docker's disk on lab-1 ("
+    assert found["disk-too-small"]["message"].startswith(said)
+
+
 def test_a_foreign_container_with_a_name_of_the_deployment(stack: Stack, hosts: Lab) -> None:
     name = "tandem-surveyed-lab-2-ray-worker"
     made = f"docker run --detach --name {name} {hosts.small_image} sleep 600"
