@@ -17,8 +17,12 @@ from tests.project import Project, Run
 
 SIZES = (2, 4, 8, 16)
 STACK = "hosts"
-RATIO_GOAL = 1.5
-CONNECTIONS_GOAL = 2
+MODEL = "/srv/models/deep"
+"""The lab's tiny model with as many layers in its config.json as there are stages."""
+_DEEP = f"""
+cp -r /srv/models/tiny-qwen3 {MODEL} && sed -i -E \\
+    's/("num_hidden_layers": )[0-9]+/\\1{max(SIZES)}/' {MODEL}/config.json
+"""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ def measure() -> list[Size]:
     os.environ["TANDEM_LAB_NUMBER"] = LAB_NUMBER
     lab = Lab.up(max(SIZES))
     try:
+        for host in lab.hosts:
+            host.ssh(_DEEP)
         return [_size(lab, lab.hosts[:count]) for count in SIZES]
     finally:
         lab.down()
@@ -82,6 +88,7 @@ def _project(lab: Lab, hosts: tuple[Host, ...], folder: Path) -> Project:
     ]
     project.change("hosts", declared)
     project.change("image.reference", lab.stand_in_image)
+    project.change("model.source.path", MODEL)
     project.change("serve.tensorParallel", 1)
     project.change("serve.pipelineParallel", len(hosts))
     return project
