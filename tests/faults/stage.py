@@ -95,6 +95,8 @@ class Stage:
         for index, host in enumerate(lab.hosts):
             # A user of its own: the lab's and the tests' own connections are root's.
             project.change(f"hosts.{index}.ssh", f"{host.name}-tandem")
+        # One fault after the other: their restarts together are not too many.
+        project.change("restarts", {"limit": 100})
         if fault.image == "stand-in":
             project.change("ray.joinTimeout", "40s")
             project.change("serve.readyTimeout", "40s")
