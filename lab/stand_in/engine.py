@@ -31,6 +31,7 @@ class Engine:
         """Take as long as so many tokens need, or do what the prompt asks for."""
         self._count(waiting=1)
         with self._slots:
+            self._stand_still()
             self._count(waiting=-1, running=1, prompt_tokens=len(prompt.split()))
             try:
                 self._break(prompt.strip())
@@ -39,9 +40,12 @@ class Engine:
             finally:
                 self._count(running=-1)
 
-    def _step(self) -> None:
+    def _stand_still(self) -> None:
         while self._hung.is_set():
             time.sleep(60)
+
+    def _step(self) -> None:
+        self._stand_still()
         time.sleep(1 / TOKENS_PER_SECOND)
         self._count(generation_tokens=1, steps=1)
 

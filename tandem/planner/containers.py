@@ -65,7 +65,7 @@ class Containers:
         head = self._settings.head
         command = ("start", "--head", "--block", f"--port={self._settings.ray.port}")
         options = ("--include-dashboard=false", *_node_options(head))
-        start = supervised(self._settings, "ray")
+        start = supervised(self._settings, "ray", in_place=True)
         return self._ray(head, "head", start, (*command, *options), (self._session_mount(),))
 
     def worker(self, host: HostSettings) -> ContainerSpec:

@@ -19,12 +19,18 @@ OLDEST_SECONDS = 50
 """Two checks, the last of them with nothing but silence."""
 
 
-def supervised(settings: Settings, *command: str, after: str | None = None) -> tuple[str, ...]:
-    """Return the command that counts its starts; the first one waits for ``after``, if given."""
+def supervised(
+    settings: Settings, *command: str, after: str | None = None, in_place: bool = False
+) -> tuple[str, ...]:
+    """Return the command that counts its starts; the first one waits for ``after``, if given.
+
+    In place: it starts again in the same container, whose namespaces others share.
+    """
     restarts = settings.restarts
     options = (f"--limit={restarts.limit}", f"--window={restarts.window}")
     waits = (f"--after={after}",) if after else ()
-    return ("python3", SUPERVISE_PROGRAM, *options, *waits, "--", *command)
+    stays = ("--in-place",) if in_place else ()
+    return ("python3", SUPERVISE_PROGRAM, *options, *waits, *stays, "--", *command)
 
 
 def watched(

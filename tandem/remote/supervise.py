@@ -5,7 +5,9 @@ policy is ``on-failure``: it starts again what ended with another status than 0,
 (moby, restartmanager/restartmanager.go), and leaves alone what ended with 0. So this program ends
 with 0 only where it gives up. The restarts are kept in the container's own file system: they
 outlive a reboot, and a new container has none. With ``--after=ADDRESS:PORT`` a start waits first
-until somebody listens there. Standard library only.
+until somebody listens there. With ``--in-place`` the command starts again in the same container:
+where others share its namespaces, Docker would give them up if they came back before it does
+(moby, daemon/monitor.go: a restart that fails is the last one). Standard library only.
 """
 
 from __future__ import annotations
@@ -77,8 +79,20 @@ def say(words: str) -> None:
     print(f"tandem: {words}", file=sys.stderr, flush=True)
 
 
-def run(command: list[str]) -> tuple[int, str]:
-    """Run the command; return the status to end with, never 0, and how it ended.
+def end_others(init: Path = Path("/proc/1/cmdline")) -> bool:
+    """Kill what is left in the container, and in those that share its processes.
+
+    Return False, and kill nothing, where PID 1 is not Docker's: then this is no container.
+    """
+    if b"docker-init" not in init.read_bytes():
+        return False
+    with suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)  # all but PID 1 and this process
+    return True
+
+
+def run(command: list[str]) -> tuple[int, str, bool]:
+    """Run the command; return the status to end with, never 0, how it ended, and if by a stop.
 
     SIGTERM and SIGINT are passed on.
     """
@@ -99,8 +113,8 @@ def run(command: list[str]) -> tuple[int, str]:
     ended = f"signal {-code}" if code < 0 else f"exit status {code}"
     if passed:
         # Docker stops containers before a reboot in the same way as by hand.
-        return 128 + passed[0], f"stopped by signal {passed[0]} ({ended})"
-    return (128 - code if code < 0 else code or 1), ended
+        return 128 + passed[0], f"stopped by signal {passed[0]} ({ended})", True
+    return (128 - code if code < 0 else code or 1), ended, False
 
 
 def wait_for(address: str) -> None:
@@ -119,8 +133,19 @@ def wait_for(address: str) -> None:
             return
 
 
-def supervise(command: list[str], limit: int, window: float, folder: Path) -> int:
+def supervise(
+    command: list[str], limit: int, window: float, folder: Path, *, in_place: bool = False
+) -> int:
     """Run the command unless it started too often; return the status to end with."""
+    while True:
+        status, is_over = start_once(command, limit, window, folder)
+        if is_over or not in_place or not end_others():
+            return status
+        time.sleep(POLL_SECONDS)
+
+
+def start_once(command: list[str], limit: int, window: float, folder: Path) -> tuple[int, bool]:
+    """Count a start and run the command; return the status to end with, and if to end for good."""
     path, reason = folder / RECORD, folder / REASON
     record = load(path)
     if record is None:
@@ -132,17 +157,17 @@ def supervise(command: list[str], limit: int, window: float, folder: Path) -> in
             # Whoever starts it by hand has looked, and means it.
             path.unlink()
             say(last_words(record, limit, window))
-            return 0
+            return 0, True
     # Stands where there is no time to write another.
     save(path, {**record, "end": "the container was killed, or its host lost power"})
     with suppress(OSError):
         reason.unlink()
-    status, ended = run(command)
+    status, ended, stopped = run(command)
     if reason.exists():
         ended = reason.read_text(encoding="utf-8")
     save(path, {**record, "end": ended})
     say(f"the command ended: {ended}")
-    return status
+    return status, stopped
 
 
 def main(arguments: list[str]) -> int:
@@ -151,13 +176,20 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--limit", type=int, required=True)
     parser.add_argument("--window", type=float, required=True, metavar="SECONDS")
     parser.add_argument("--after", metavar="ADDRESS:PORT")
+    parser.add_argument("--in-place", action="store_true")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     parser.add_argument("command", nargs="+")
     options = parser.parse_args(arguments)
     if options.after:
         wait_for(options.after)
     try:
-        return supervise(options.command, options.limit, options.window, options.folder)
+        return supervise(
+            options.command,
+            options.limit,
+            options.window,
+            options.folder,
+            in_place=options.in_place,
+        )
     except FileNotFoundError as problem:
         say(f"the image has no program {problem.filename}")
         return 127

@@ -56,11 +56,8 @@ class Container:
 
     def restart_docker(self) -> None:
         """Restart dockerd as its service does: with SIGTERM."""
-        again = "setsid dockerd >> /var/log/dockerd.log 2>&1 < /dev/null &"
-        ended = "tail --pid=$pid -f /dev/null"
-        done = self.host.ssh(f"pid=$(cat /run/docker.pid); kill $pid; {ended}; {again}")
-        assert done.returncode == 0, done.stderr
-        self.wait(lambda: self.host.docker_answers())
+        self.lab.stop_docker(self.host)
+        self.lab.start_docker(self.host)
 
     def wait(self, holds: Callable[[], bool], seconds: float = 60) -> None:
         """Wait until something holds."""

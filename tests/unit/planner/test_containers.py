@@ -177,7 +177,7 @@ def test_the_model_cannot_be_written_to() -> None:
 
 def test_ray_starts_on_its_own_address_with_its_own_gpus() -> None:
     head, worker, _ = containers(2, {"ray.port": 7000}).values()
-    assert head.entrypoint == (*SUPERVISE, "--", "ray")
+    assert head.entrypoint == (*SUPERVISE, "--in-place", "--", "ray")
     assert worker.entrypoint == (*SUPERVISE, "--after=10.0.0.1:7000", "--", "ray")
     assert head.command[:4] == ("start", "--head", "--block", "--port=7000")
     assert worker.command[:3] == ("start", "--block", "--address=10.0.0.1:7000")

@@ -163,3 +163,30 @@ def test_a_wait_for_the_head_is_said_once_and_counts_as_no_start(tmp_path: Path)
             head.listen()
             assert waiting.wait(10) == 3
             assert waiting.stderr.read() == "tandem: the command ended: exit status 3\n"
+
+
+def test_in_place_the_command_starts_again_without_what_it_left_and_still_not_too_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cleared = []
+
+    def clear() -> bool:
+        cleared.append(True)  # what it really does would end this test run
+        return True
+
+    monkeypatch.setattr(supervise, "end_others", clear)
+    monkeypatch.setattr(supervise, "POLL_SECONDS", 0)
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)]
+    status = supervise.supervise(list(fails()), 2, 60, tmp_path, in_place=True)
+    for number, handler in zip((signal.SIGTERM, signal.SIGINT), before, strict=True):
+        signal.signal(number, handler)
+    said = capsys.readouterr().err.splitlines()
+    assert (status, len(cleared)) == (0, 3)
+    assert said[:3] == ["tandem: the command ended: exit status 3"] * 3
+    assert said[3].startswith("tandem: stays down after 2 restarts")
+
+
+def test_outside_of_a_container_nothing_is_killed(tmp_path: Path) -> None:
+    init = tmp_path / "cmdline"
+    init.write_bytes(b"/sbin/init\0splash\0")
+    assert not supervise.end_others(init)
