@@ -29,6 +29,7 @@ _MOST_OF_REFRESH = 8
 """A refresh asks for all resources of a host at once, before one connection is there to share."""
 _SEE = "docker ps --all --no-trunc --format '{{.Names}} {{.ID}} {{.State}}'"
 _STARTED = f"docker inspect --format '{{{{.Id}}}} {{{{.State.StartedAt}}}}' {BYSTANDER}"
+_TO_DOCKER = "docker system dial-stdio"
 _WORKERS = {"docker", "timeout"}
 """What a command of Tandem's runs on a host; nothing of it may stay there."""
 
@@ -108,13 +109,13 @@ class Scene:
         """Return by host the id and the start of the container that is not ours."""
         return {host.name: host.ssh(_STARTED).stdout.split() for host in self.lab.hosts}
 
-    def leftovers(self, *, deployed: bool) -> list[str]:
+    def leftovers(self, *, deployed: bool, killed: bool) -> list[str]:
         """Return what is on the machine and the hosts that should not be, and what is missing."""
         found = [f"operator: {process}" for process in left_behind(self.project.folder)]
         for host in self.lab.hosts:
             expected = PLACES[host.name] if deployed else set()
             found += [f"{host.name}: {words}" for words in _leftovers(host, expected)]
-        return found
+        return [words for words in found if not (killed and words.endswith(_TO_DOCKER))]
 
     def _ssh_log(self, host: Host) -> str:
         init = host.init()

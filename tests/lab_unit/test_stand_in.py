@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Thread
 from urllib.error import HTTPError
 
@@ -80,9 +81,9 @@ def test_the_api_asks_for_the_key_and_answers_with_reasoning(api: Api) -> None:
 
 
 def test_a_hanging_engine_has_requests_and_no_tokens_while_health_answers(api: Api) -> None:
-    for prompt in ("hang", "Hello"):
+    for prompt, count in (("hang", "running"), ("Hello", "waiting")):
         Thread(target=_chat_in_vain, args=(api, prompt), daemon=True).start()
-    _until(lambda: _metric(api, "num_requests_running") == 2)
+        _until(partial(lambda name: _metric(api, name) == 1, f"num_requests_{count}"))
     time.sleep(0.1)
     tokens = _metric(api, "generation_tokens_total")
     time.sleep(0.3)
