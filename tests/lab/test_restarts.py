@@ -80,6 +80,8 @@ class Container:
 @pytest.fixture
 def container(hosts: Lab) -> Iterator[Container]:
     host = hosts.hosts[0]
+    pulled = host.ssh(f"docker pull --quiet {hosts.image}", timeout=600)
+    assert pulled.returncode == 0, pulled.stderr
     yield Container(hosts, host)
     host.ssh(f"docker rm -f {NAME}")
 
