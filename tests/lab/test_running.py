@@ -252,7 +252,7 @@ def test_a_container_that_was_killed_is_told(deployment: Deployment) -> None:
 
 
 def test_after_a_destroy_all_are_missing_and_what_was_kept_is_there(
-    deployment: Deployment, kept: None
+    deployment: Deployment,
 ) -> None:
     done = deployment.project.pulumi("destroy", "--yes", "--skip-preview")
     assert done.code == 0, done.text
@@ -262,4 +262,7 @@ def test_after_a_destroy_all_are_missing_and_what_was_kept_is_there(
     logs = deployment.tandem("logs")
     assert (logs.code, logs.out) == (0, "")
     assert "--previous" in logs.err
-    assert "words of the server" in deployment.tandem("logs", "--previous").out
+    previous = deployment.tandem("logs", "--previous").out
+    for container in ("lab-1 head", "lab-1 server", "lab-2 worker"):
+        assert f"{container}: kept at " in previous
+    assert "lab-1  head" in previous
