@@ -1,4 +1,4 @@
-"""Text in columns, of a width that a terminal has."""
+"""Text in columns, of a width that a terminal has, and what is shortened to fit there."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def paragraphs(lines: Iterable[str]) -> list[str]:
         WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
     )
     return [folded for line in lines for folded in folding.wrap(line)]
+
+
+def short_digest(digest: str) -> str:
+    """Return as much of a digest as Docker shows."""
+    return digest.removeprefix("sha256:")[:12]
 
 
 def _cut(cell: str, width: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tandem.cli.columns import columns, paragraphs
+from tandem.cli.columns import columns, paragraphs, short_digest
 from tandem.units import GIB, MIB
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _row(row: Row) -> tuple[str, ...]:
         row.health or row.state,
         spoken(row.seconds) if runs and row.seconds is not None else _UNKNOWN,
         _UNKNOWN if row.restarts is None else str(row.restarts),
-        row.image.removeprefix("sha256:")[:12] if row.image else _UNKNOWN,
+        short_digest(row.image) if row.image else _UNKNOWN,
         _UNKNOWN if row.memory is None else _size(row.memory),
         _free(row),
     )

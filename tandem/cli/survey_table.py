@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tandem.cli.columns import columns, paragraphs
+from tandem.cli.columns import columns, paragraphs, short_digest
 from tandem.findings import Severity
 from tandem.units import GIB, MIB
 
@@ -67,7 +67,7 @@ def _docker(host: HostFacts) -> tuple[str, ...]:
         host.name,
         f"{docker.version}, {docker.storage}{kind}" if docker.version else "not usable",
         _disk(host.docker_disk),
-        _short(host.image.id) if host.image else "not there",
+        short_digest(host.image.id) if host.image else "not there",
         "there" if host.model.has_config else "not there",
         _size(weights) if weights is not None else _UNKNOWN,
     )
@@ -127,7 +127,7 @@ def _containers(hosts: Sequence[HostFacts], stack: str) -> Iterator[tuple[str, .
                     container.name,
                     _state(container),
                     _UNKNOWN if container.restarts is None else str(container.restarts),
-                    _short(container.image_id) if container.image_id else _UNKNOWN,
+                    short_digest(container.image_id) if container.image_id else _UNKNOWN,
                 )
 
 
@@ -146,10 +146,6 @@ def _of(part: int, whole: int) -> str:
 
 def _size(size: int) -> str:
     return f"{size / GIB:.1f} GiB" if size >= GIB else f"{size / MIB:.1f} MiB"
-
-
-def _short(digest: str) -> str:
-    return digest.removeprefix("sha256:")[:12]
 
 
 def _counted(count: int, word: str) -> str:

@@ -103,7 +103,7 @@ class Containers:
         )
 
     def everywhere(self) -> tuple[ContainerSpec, ...]:
-        """Return every container of the deployment."""
+        """Return every container of the deployment in the order in which they start."""
         if not self._settings.spans_hosts:
             return (self.server(),)
         workers = (self.worker(host) for host in self._settings.hosts[1:])

@@ -80,7 +80,7 @@ class Status(SpecModel):
 
 def server_container(settings: Settings, stack: str) -> str:
     """Return the name of the container that serves."""
-    return _expected(settings, stack)[-1].name
+    return _containers(settings, stack)[-1].name
 
 
 def judge(
@@ -90,7 +90,7 @@ def judge(
 
     ``before`` is the server's last sample of an earlier look, for tokens per second.
     """
-    expected = _expected(settings, stack)
+    expected = _containers(settings, stack)
     ranks = _ranks(settings)
     rows = tuple(row for host in hosts for row in _rows(host, expected, ranks))
     server = hosts[0].server
@@ -104,13 +104,9 @@ def judge(
     )
 
 
-def _expected(settings: Settings, stack: str) -> tuple[ContainerSpec, ...]:
-    """Return the containers in the order in which they start."""
-    containers = Containers(settings, stack, {host.name: None for host in settings.hosts})
-    if not settings.spans_hosts:
-        return (containers.server(),)
-    workers = (containers.worker(host) for host in settings.hosts[1:])
-    return (containers.head(), *workers, containers.server())
+def _containers(settings: Settings, stack: str) -> tuple[ContainerSpec, ...]:
+    """Return what should run, as far as nobody has to look at the hosts: the server comes last."""
+    return Containers(settings, stack, {host.name: None for host in settings.hosts}).everywhere()
 
 
 def _ranks(settings: Settings) -> dict[tuple[str, str], tuple[int, ...]]:

@@ -1,4 +1,4 @@
-"""What all facts share: no unknown fields, no change after reading; and how numbers are read."""
+"""What all facts share: no unknown fields, no change after reading; how output is read."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ class FactsModel(BaseModel):
 def whole(text: str) -> int | None:
     """Return a whole number, or None when the text is not one."""
     return int(text) if re.fullmatch(r"[0-9]{1,20}", text) else None
+
+
+def sections(printed: str) -> dict[str, str]:
+    """Return by title what a look's shell script printed; each section starts with ``@@TITLE``."""
+    parts = (part.partition("\n") for part in printed.split("\n@@")[1:])
+    return {title: text.strip("\n") for title, _, text in parts}

@@ -12,6 +12,7 @@ from contextlib import suppress
 from threading import Timer
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from tandem.errors import TandemError
 from tandem.ssh import UNREACHABLE, last_line, make_control_directory
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tandem.ssh import SshTarget
 
 
-class DockerSilent(Exception):
+class DockerSilent(TandemError):
     """Docker, or the way to it, did not answer; the text is what was said instead."""
 
     def __init__(self, words: str, *, is_lost: bool = False, is_late: bool = False) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from tandem.survey.base import sections
 from tandem.survey.docker import read_containers, read_docker, read_images
 from tandem.survey.facts import HostFacts
 from tandem.survey.gpus import read_gpus
@@ -36,10 +37,7 @@ def host_facts(
 
     ``stack`` tells the deployment's own containers from others; moments in seconds since 1970.
     """
-    said = defaultdict(str)
-    for section in printed.split("\n@@")[1:]:
-        title, _, text = section.partition("\n")
-        said[title] = text.strip("\n")
+    said = defaultdict(str, sections(printed))
     if _LAST not in said:
         return HostFacts(name=name, problem="the host did not run the survey's shell script")
     containers = read_containers(docker)

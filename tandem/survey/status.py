@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tandem.remote import source
 from tandem.ssh import UNREACHABLE, last_line
-from tandem.survey.base import FactsModel, whole
+from tandem.survey.base import FactsModel, sections, whole
 from tandem.survey.machine import MemoryFacts, read_memory
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def look_at_status(
 
 def read_status(name: str, printed: str) -> HostStatus:
     """Read the sections that ``status.sh`` printed."""
-    said = _sections(printed)
+    said = sections(printed)
     if "ended" not in said:
         return HostStatus(name=name, problem="the host did not run the look's shell script")
     now = whole(said.get("now", ""))
@@ -124,11 +124,6 @@ def _look(host: HostSettings, stack: str, server: tuple[str, ...]) -> HostStatus
     if answer.returncode == UNREACHABLE:
         return HostStatus(name=host.name, problem=last_line(answer.stderr) or "no answer")
     return read_status(host.name, answer.stdout)
-
-
-def _sections(printed: str) -> dict[str, str]:
-    parts = (part.partition("\n") for part in printed.split("\n@@")[1:])
-    return {title: text.strip("\n") for title, _, text in parts}
 
 
 def _container(row: str, now: int | None) -> ContainerStatus:

@@ -14,7 +14,7 @@ from lab import Lab
 from tandem.planner import Plan, make_plan
 from tandem.survey import survey
 from tests.bench import script
-from tests.bench.measure import RUNS, Comparison, timed
+from tests.bench.measure import RUNS, Comparison, succeed, timed
 from tests.builders import load
 from tests.project import Project
 
@@ -69,16 +69,10 @@ def _by_script(lab: Lab, plan: Plan, changed: Plan) -> tuple[float, ...]:
 def _by_pulumi(lab: Lab, project: Project, plan: Plan) -> tuple[float, ...]:
     worker = plan.containers[1]
     project.change("serve.maxModelLen", LENGTHS[0])
-    start = timed(lambda: _up(project))
+    start = timed(lambda: succeed(project.up()))
     project.change("serve.maxModelLen", LENGTHS[1])
-    change = timed(lambda: _up(project))
+    change = timed(lambda: succeed(project.up()))
     lab.host(worker.host).kill(worker.name)
-    repair = timed(lambda: _up(project, "--refresh"))
+    repair = timed(lambda: succeed(project.up("--refresh")))
     project.pulumi("destroy", "--yes", "--skip-preview")
     return start, change, repair
-
-
-def _up(project: Project, *options: str) -> None:
-    done = project.up(*options)
-    if done.code != 0:
-        raise RuntimeError(done.text)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab import Host, Lab
-from tests.bench.measure import LAB_NUMBER, RUNS, timed
-from tests.project import Project, Run
+from tests.bench.measure import LAB_NUMBER, RUNS, succeed, timed
+from tests.project import Project
 
 SIZES = (2, 4, 8, 16)
 STACK = "hosts"
@@ -70,12 +70,12 @@ def _size(lab: Lab, hosts: tuple[Host, ...]) -> Size:
         project = _project(lab, hosts, Path(folder) / "project")
         for _ in range(RUNS):
             before = [_accepted(host) for host in hosts]
-            ups.append(timed(lambda: _done(project.up())))
+            ups.append(timed(lambda: succeed(project.up())))
             # The question itself goes over a connection of the test's own.
             new = [_accepted(host) - count - 1 for host, count in zip(hosts, before, strict=True)]
             connections.append(max(new))
-            again.append(timed(lambda: _done(project.up())))
-            _done(project.pulumi("destroy", "--yes", "--skip-preview"))
+            again.append(timed(lambda: succeed(project.up())))
+            succeed(project.pulumi("destroy", "--yes", "--skip-preview"))
     return Size(len(hosts), statistics.median(ups), statistics.median(again), max(connections))
 
 
@@ -96,8 +96,3 @@ def _project(lab: Lab, hosts: tuple[Host, ...], folder: Path) -> Project:
 
 def _accepted(host: Host) -> int:
     return int(host.ssh("grep -c '^Accepted ' /var/log/sshd.log").stdout)
-
-
-def _done(run: Run) -> None:
-    if run.code != 0:
-        raise RuntimeError(run.text)

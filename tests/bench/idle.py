@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab import Lab
-from tests.bench.measure import RUNS, Comparison, timed
+from tests.bench.measure import RUNS, Comparison, succeed, timed
 from tests.project import Project, Run
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def measure() -> list[Comparison]:
         empty = _empty(Path(folder) / "empty")
         project = Project.copy(Path(folder) / "project", STACK, "lab")
         project.change("image.reference", lab.stand_in_image)
-        _done(empty.up)
-        _done(project.up)
+        succeed(empty.up())
+        succeed(project.up())
         drift = partial(project.tandem, "drift", STACK)
         try:
             return [
@@ -57,8 +57,8 @@ def _compared(
 ) -> Comparison:
     ours, theirs = [], []
     for _ in range(RUNS):
-        theirs.append(timed(lambda: _done(other)))
-        ours.append(timed(lambda: _done(way)))
+        theirs.append(timed(lambda: succeed(other())))
+        ours.append(timed(lambda: succeed(way())))
     return Comparison(f"{what}, nothing to do", ours, f"{beside}, empty program", theirs, GOAL)
 
 
@@ -70,11 +70,5 @@ def _empty(folder: Path) -> Project:
     (folder / "Pulumi.yaml").write_text(EMPTY)
     (folder / "__main__.py").write_text("import pulumi\n")
     project = Project(folder, STACK)
-    _done(partial(project.pulumi, "stack", "init", STACK))
+    succeed(project.pulumi("stack", "init", STACK))
     return project
-
-
-def _done(way: Callable[[], Run]) -> None:
-    run = way()
-    if run.code != 0:
-        raise RuntimeError(run.text)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from tests.project import Run
+
 RUNS = 3
 LAB_NUMBER = "9"
 """Of a lab of many hosts, beside the usual one."""
@@ -51,6 +53,12 @@ def timed(work: Callable[[], object]) -> float:
     began = time.monotonic()
     work()
     return time.monotonic() - began
+
+
+def succeed(run: Run) -> None:
+    """Raise RuntimeError with what a command said when it failed."""
+    if run.code != 0:
+        raise RuntimeError(run.text)
 
 
 def _figures(seconds: Sequence[float]) -> str:

@@ -18,6 +18,7 @@ from tandem.settings import Settings
 from tandem.survey import look_at_hosts
 from tests.bench.measure import LAB_NUMBER, RUNS, timed
 from tests.builders import load
+from tests.shell import hang_up
 
 SIZES = (2, 16)
 
@@ -92,8 +93,5 @@ def _most_connections(lab: Lab) -> int:
 
 
 def _hang_up(settings: Settings) -> None:
-    """Close the connections that are kept for the next command."""
     for host in settings.hosts:
-        target = host.target
-        command = ["ssh", *target.all_options, "-O", "exit", target.destination]
-        subprocess.run(command, capture_output=True, check=False)
+        hang_up(host.target)

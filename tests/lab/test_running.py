@@ -18,6 +18,7 @@ import pytest
 from lab import Lab
 from tandem.ssh import SshTarget
 from tests.project import Project
+from tests.shell import hang_up
 
 ROOT = Path(__file__).parents[2]
 STACK = "running"
@@ -76,9 +77,7 @@ class Deployment:
     def disconnect(self) -> None:
         """End the connections that are kept open."""
         for host in self.hosts.hosts:
-            target = SshTarget(host.name, ("-F", str(self.hosts.ssh_config)))
-            argv = ["ssh", *target.all_options, "-O", "exit", target.destination]
-            subprocess.run(argv, stderr=subprocess.DEVNULL, check=False)
+            hang_up(SshTarget(host.name, ("-F", str(self.hosts.ssh_config))))
 
     def repair(self) -> None:
         """Bring all back."""

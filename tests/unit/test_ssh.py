@@ -8,6 +8,7 @@ import pytest
 
 from tandem import ssh
 from tandem.ssh import SshTarget
+from tests.shell import host_here
 
 
 def test_the_command_reaches_the_remote_shell_as_the_same_words() -> None:
@@ -80,12 +81,7 @@ def test_a_watch_that_raises_ends_a_command_that_would_hang(
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let `ssh` run its command here; return a folder."""
-    program = tmp_path / "ssh"
-    program.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+    return host_here(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("seconds", ["0", "0.3"])

@@ -57,6 +57,14 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
     return Engine(tmp_path / "bin")
 
 
+@pytest.fixture
+def manifest(engine: Engine) -> None:
+    """Have the manifest that an `up` makes."""
+    path = Path("stacks/manifests/org--model.json")
+    path.parent.mkdir()
+    path.touch()
+
+
 def see(monkeypatch: pytest.MonkeyPatch, seen: Facts) -> None:
     monkeypatch.setattr(drift, "look_at_hosts", lambda settings, stack: seen)
 
@@ -103,12 +111,11 @@ def test_a_host_that_changed_since_the_up_is_a_row(
 
 
 def test_a_file_that_is_not_the_manifests_is_a_row(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    engine: Engine,
+    manifest: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    manifest = Path("stacks/manifests/org--model.json")
-    manifest.parent.mkdir()
-    manifest.touch()
-
     def verify(wanted: object) -> None:
         line = "host-1: a.safetensors has 9 bytes, not 10; copy it from host-2"
         raise WeightsDiffer(f"not every host has the files\n{line}", [line])
@@ -124,12 +131,11 @@ def test_a_file_that_is_not_the_manifests_is_a_row(
 
 
 def test_files_that_can_not_be_compared_do_not_hide_what_changed(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    engine: Engine,
+    manifest: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    manifest = Path("stacks/manifests/org--model.json")
-    manifest.parent.mkdir()
-    manifest.touch()
-
     def verify(wanted: object) -> None:
         raise GateFailed("host-1 can't hash the model's files: no such image")
 

@@ -16,12 +16,12 @@ from tandem.gates.keep import keep, keeping_logs
 from tandem.gates.spec import KeepSpec
 from tandem.ssh import UNREACHABLE, SshTarget
 from tests.builders import watched
+from tests.shell import program
 
 WORKER = "tandem-test-host-2-ray-worker"
 HEAD = "tandem-test-host-1-ray-head"
 SPEC = KeepSpec(watched(2), (HEAD,), "0123abcd")
-DOCKER = """#!/bin/sh
-. "$0.answers"
+DOCKER = """. "$0.answers"
 case $1 in
 inspect) printf '%s\\n' "$found"; printf '%s\\n' "$problem" >&2; exit "$status" ;;
 logs) printf '%s\\n' "$*" >"$0.asked"; cat "$0.log"; echo its last words >&2 ;;
@@ -41,10 +41,6 @@ class Host:
         text = f"found='{found}' problem='{problem}' status={status}\n"
         (self.bin / "docker.answers").write_text(text)
 
-    def has_command(self, name: str, text: str) -> None:
-        (self.bin / name).write_text(text)
-        (self.bin / name).chmod(0o755)
-
     @property
     def folder(self) -> Path:
         return self.state / "tandem" / "test" / WORKER
@@ -58,7 +54,7 @@ class Host:
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     made = Host(tmp_path / "bin", tmp_path / "state")
     made.bin.mkdir()
-    made.has_command("docker", DOCKER)
+    program(made.bin / "docker", DOCKER)
     (made.bin / "docker.log").write_text("first words\n")
     made.says(found='test {"container":"it"}')
 
@@ -123,8 +119,8 @@ def test_of_a_long_log_the_last_megabyte_is_kept(host: Host) -> None:
 
 def test_a_log_that_hangs_is_kept_as_far_as_it_came(host: Host) -> None:
     # The 20 seconds are over at once.
-    late = '#!/bin/sh\nshift\n"$@"\n[ "$2" != logs ] && [ "$1 $2" != "docker logs" ] || exit 124\n'
-    host.has_command("timeout", late)
+    late = 'shift\n"$@"\n[ "$2" != logs ] && [ "$1 $2" != "docker logs" ] || exit 124'
+    program(host.bin / "timeout", late)
     assert keep(SPEC) == {"kept": WORKER}
     lines = (host.folder / host.kept[1]).read_text().splitlines()
     assert lines[-1] == "(docker logs said nothing more for 20 s)"

@@ -9,10 +9,10 @@ import pytest
 from tandem.errors import GateFailed
 from tandem.gates.unrecorded import remove_unrecorded
 from tests.builders import watched
+from tests.shell import host_here, program
 
 WORKER = "tandem-test-host-2-ray-worker"
-DOCKER = """#!/bin/sh
-echo "$*" >>"$0.asked"
+DOCKER = """echo "$*" >>"$0.asked"
 case $1 in
 inspect) {inspect} ;;
 *) {remove} ;;
@@ -23,18 +23,12 @@ esac
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let `ssh` run its command here; return the folder of the programs."""
-    ssh = tmp_path / "ssh"
-    ssh.write_text('#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n')
-    ssh.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+    return host_here(tmp_path, monkeypatch)
 
 
 def docker(host: Path, inspect: str, remove: str = ":") -> None:
     """Let `docker inspect`, and what stops and removes, do this."""
-    (host / "docker").write_text(DOCKER.format(inspect=inspect, remove=remove))
-    (host / "docker").chmod(0o755)
+    program(host / "docker", DOCKER.format(inspect=inspect, remove=remove))
 
 
 def asked(host: Path) -> list[str]:
@@ -68,6 +62,6 @@ def test_a_container_that_does_not_go_is_told_with_dockers_words(host: Path) -> 
 
 
 def test_a_host_that_does_not_answer_is_named(host: Path) -> None:
-    (host / "ssh").write_text("#!/bin/sh\necho Connection timed out >&2\nexit 255\n")
+    program(host / "ssh", "echo Connection timed out >&2\nexit 255")
     with pytest.raises(GateFailed, match="host host-2 does not answer: Connection timed out"):
         remove_unrecorded(watched(2), "this-one")

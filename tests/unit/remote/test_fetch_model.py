@@ -175,10 +175,11 @@ def test_what_the_hub_does_not_have_is_told_in_one_line(
 
 
 def test_a_disk_without_room_is_told_before_anything_is_fetched(
-    hub: StandInHub, folder: Path
+    hub: StandInHub, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     huge = {"rfilename": "a.bin", "size": 1 << 60, "blobId": "0" * 40}
-    hub.listing = lambda model: {"id": model, "sha": COMMIT, "siblings": [huge]}  # type: ignore[method-assign]
+    listed = {"id": "org/model", "sha": COMMIT, "siblings": [huge]}
+    monkeypatch.setattr(hub, "listing", lambda model: listed)
     assert last(run(hub, folder)).startswith("1073741824.00 GiB are to come, ")
 
 

@@ -11,6 +11,7 @@ import pytest
 from tandem.ssh import SshTarget
 from tandem.survey.docker_answers import docker_answers
 from tandem.survey.docker_api import DockerApi, DockerSilent
+from tests.shell import host_here, program
 
 STAND_IN = """
 import sys, time
@@ -42,16 +43,11 @@ class Docker:
     """A `docker` on this machine's PATH that gives these answers in turn."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._folder = folder
-        self.program("ssh", 'for last; do :; done\nexec sh -c "$last"')
-        monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
-        monkeypatch.setenv("HOME", str(folder))
+        self._folder = host_here(folder, monkeypatch)
 
     def program(self, name: str, text: str) -> None:
         """Put a shell script onto PATH."""
-        path = self._folder / name
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
+        program(self._folder / name, text)
 
     def answer(self, *answers: bytes, at_the_end: str = "sys.exit(1)") -> None:
         """Let `docker system dial-stdio` give these answers."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from tandem.survey.logs import HostLogs, host_logs, read_host_logs
 from tests.builders import settings
+from tests.shell import host_here, program
 
 TOOLS = ("sh", "cat", "date", "ls", "mkdir", "sed", "sleep", "tail", "timeout", "tr")
 AT = "2026-11-30T12:14:48.282000000Z"
@@ -25,23 +25,10 @@ esac
 """
 
 
-def program(path: Path, text: str) -> None:
-    """Write a shell script that can be run."""
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-
-
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let `ssh` run its command here, with few tools on PATH; return the home there."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for tool in TOOLS:
-        (tools / tool).symlink_to(shutil.which(tool) or f"/bin/{tool}")
-    program(tools / "ssh", 'for last; do :; done\nexec sh -c "$last"')
-    program(tools / "docker", DOCKER)
-    monkeypatch.setenv("PATH", str(tools))
-    monkeypatch.setenv("HOME", str(tmp_path))
+    program(host_here(tmp_path, monkeypatch, TOOLS) / "docker", DOCKER)
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     return tmp_path
 

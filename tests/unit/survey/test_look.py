@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from tandem.survey import look_at_hosts, survey
 from tandem.survey.facts import HostFacts, HubFacts, ModelFacts
 from tandem.units import MIB
 from tests.builders import settings
+from tests.shell import host_here, program
 
 # What every Linux has; ip, ss, docker, nvidia-smi and bash are not among them.
 TOOLS = (
@@ -27,20 +27,7 @@ FROM_HUB = settings(1, {"model.source": {"hub": True}, "model.revision": COMMIT}
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let `ssh` run its command here, with few tools on PATH; return the folder of the tools."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for tool in TOOLS:
-        (tools / tool).symlink_to(shutil.which(tool) or f"/bin/{tool}")
-    program(tools / "ssh", 'for last; do :; done\nexec sh -c "$last"')
-    monkeypatch.setenv("PATH", str(tools))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tools
-
-
-def program(path: Path, text: str) -> None:
-    """Write a shell script that can be run."""
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
+    return host_here(tmp_path, monkeypatch, TOOLS)
 
 
 def seen(model: Path) -> HostFacts:

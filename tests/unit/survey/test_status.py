@@ -6,13 +6,13 @@ The shell is this machine's own; Docker is a stand-in that answers as Docker 20.
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tandem.survey.status import HostStatus, look_at_status, read_status
 from tests.builders import settings
+from tests.shell import host_here, program
 
 TOOLS = ("sh", "cat", "cut", "date", "grep", "mkdir", "sed", "sleep", "tail", "timeout", "tr")
 
@@ -63,23 +63,10 @@ def row(**changes: object) -> str:
     return f"abc\t3145728 1048576\t\t{facts}"
 
 
-def program(path: Path, text: str) -> None:
-    """Write a shell script that can be run."""
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-
-
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Let `ssh` run its command here, with few tools on PATH; return their folder."""
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for tool in TOOLS:
-        (tools / tool).symlink_to(shutil.which(tool) or f"/bin/{tool}")
-    program(tools / "ssh", 'for last; do :; done\nexec sh -c "$last"')
-    monkeypatch.setenv("PATH", str(tools))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tools
+    return host_here(tmp_path, monkeypatch, TOOLS)
 
 
 def look() -> HostStatus:
