@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from tandem.planner.arguments import MODEL_FOLDER, listen_address, serve_arguments, server_url
@@ -102,6 +103,7 @@ class Containers:
             health=health_check(settings) if entrypoint is not None else None,
         )
 
+    @cached_property
     def everywhere(self) -> tuple[ContainerSpec, ...]:
         """Return every container of the deployment in the order in which they start."""
         if not self._settings.spans_hosts:

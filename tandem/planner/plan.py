@@ -146,7 +146,7 @@ def _host(
         model_volume=containers.model_volume(host),
         hashes_volume=containers.hashes_volume(host),
         worker=None if host == settings.head else containers.worker(host),
-        kept=keep_specs(host, containers.everywhere()),
+        kept=keep_specs(host, containers.everywhere),
         release=release_spec(settings, stack, host),
         is_retired=host.retired,
     )

@@ -106,7 +106,7 @@ def judge(
 
 def _containers(settings: Settings, stack: str) -> tuple[ContainerSpec, ...]:
     """Return what should run, as far as nobody has to look at the hosts: the server comes last."""
-    return Containers(settings, stack, {host.name: None for host in settings.hosts}).everywhere()
+    return Containers(settings, stack, {host.name: None for host in settings.hosts}).everywhere
 
 
 def _ranks(settings: Settings) -> dict[tuple[str, str], tuple[int, ...]]:
