@@ -19,7 +19,7 @@ from tandem.remote import supervise
 NAME = "restarts-test"
 LIMIT = 2
 CRASHES = "import time; time.sleep(0.2); raise SystemExit(3)"
-WORKS = "import time; time.sleep(600)"
+WORKS = "import time; print('works', flush=True); time.sleep(600)"
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,12 @@ class Container:
             assert time.monotonic() < deadline, (self.state(), self.log())
             time.sleep(0.3)
 
-    def is_running(self) -> bool:
-        """Tell whether it runs."""
-        return bool(self.state()["Status"] == "running")
+    def wait_for_start(self, number: int = 1) -> None:
+        """Wait until the command works for the nth time.
+
+        Docker calls a container running while its first process is still being loaded.
+        """
+        self.wait(lambda: self.log().count("works") >= number)
 
     def stays(self, status: str, seconds: float = 5) -> None:
         """Assert that its status is and remains so."""
@@ -110,18 +113,19 @@ def test_within_the_limit_it_comes_back_when_docker_restarts_and_after_a_power_c
     container: Container,
 ) -> None:
     container.start(WORKS)
+    container.wait_for_start()
     container.restart_docker()
-    container.wait(container.is_running)
+    container.wait_for_start(2)
     assert "tandem: the command ended: stopped by signal 15 (signal 15)" in container.log()
     container.lab.power_cut(container.host)
-    container.wait(container.is_running)
+    container.wait_for_start(3)
     container.stays("running", 3)
 
 
 def test_more_power_cuts_than_the_limit_leave_it_down_and_say_so(container: Container) -> None:
     container.start(WORKS)
-    for _ in range(LIMIT + 1):
-        container.wait(container.is_running)
+    for number in range(LIMIT + 1):
+        container.wait_for_start(number + 1)
         container.lab.power_cut(container.host)
     container.wait(lambda: container.state()["Status"] == "exited")
     assert "its host lost power" in container.log()[-1]
@@ -132,16 +136,15 @@ def test_what_was_stopped_by_hand_stays_down_until_docker_starts_again(
     by_hand: str, container: Container
 ) -> None:
     container.start(WORKS)
-    container.wait(container.is_running)
+    container.wait_for_start()
     container.docker(f"{by_hand} {NAME}")
     container.stays("exited", 3)
     container.restart_docker()
-    container.wait(container.is_running)
+    container.wait_for_start(2)
 
 
 def test_a_container_that_is_killed_by_the_kernel_comes_back(container: Container) -> None:
     container.start(WORKS)
-    container.wait(container.is_running)
-    before = container.state()["Pid"]
-    container.host.ssh(f"kill -9 {before}")
-    container.wait(lambda: container.is_running() and container.state()["Pid"] != before)
+    container.wait_for_start()
+    container.host.ssh(f"kill -9 {container.state()['Pid']}")
+    container.wait_for_start(2)
