@@ -1,14 +1,11 @@
 """The lab that is up, for tests that need hosts."""
 
-import signal
-
 import pytest
 
 from lab import Lab
+from tests.shell import heed_interrupts
 
-# A job in the background ignores it, and so would all that tests start and interrupt.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+heed_interrupts()
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
-"""This machine in the place of a host: `ssh` runs its command here, on a PATH that a test fills."""
+"""What starts programs: this machine in the place of a host, connections, and interrupts."""
 
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
     import pytest
 
     from tandem.ssh import SshTarget
+
+
+def heed_interrupts() -> None:
+    """Let SIGINT end this program, and all that it starts.
+
+    A job in the background ignores it, and so would its children: some tests interrupt them, and
+    Pulumi's engine waits 5 s at the end of every command for a language host that does not heed it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def program(path: Path, text: str) -> None:

@@ -14,11 +14,13 @@ from pathlib import Path
 from tests.bench import deployment, hosts, idle, survey, weights
 from tests.bench.measure import table
 from tests.project import ROOT
+from tests.shell import heed_interrupts
 
 DOCUMENT = ROOT / "docs" / "performance.md"
 START, END = "<!-- measured -->\n", "<!-- /measured -->\n"
 PARTS = {
     "deployment": lambda: table(deployment.measure()),
+    "overhead": lambda: table(deployment.measure(stand_in=True)),
     "idle": lambda: table(idle.measure()),
     "hosts": lambda: hosts.table(hosts.measure()),
     "survey": survey.measure,
@@ -28,6 +30,7 @@ PARTS = {
 
 def main(chosen: list[str]) -> None:
     """Measure what is chosen, or all."""
+    heed_interrupts()
     said = []
     for part in chosen or PARTS:
         said.append(f"## {part.capitalize()}\n\n{PARTS[part]()}\n")

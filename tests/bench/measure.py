@@ -26,8 +26,8 @@ class Comparison:
     beside: str
     """What the other figures are of."""
     beside_seconds: Sequence[float]
-    goal: float
-    """The highest ratio that is wanted."""
+    goal: float | None
+    """The highest ratio that is wanted, where the ratio counts."""
 
     @property
     def ratio(self) -> float:
@@ -37,9 +37,11 @@ class Comparison:
     def row(self) -> str:
         """Return a row of a table in Markdown, with the medians and all figures they are of."""
         ours, theirs = _figures(self.seconds), _figures(self.beside_seconds)
+        compared = f"{self.what} | {ours} | {self.beside}: {theirs}"
+        if self.goal is None:
+            return f"| {compared} | - | - |"
         met = "" if self.ratio <= self.goal else ", missed"
-        goal = f"{self.goal:g}{met}"
-        return f"| {self.what} | {ours} | {self.beside}: {theirs} | {self.ratio:.2f} | {goal} |"
+        return f"| {compared} | {self.ratio:.2f} | {self.goal:g}{met} |"
 
 
 def table(comparisons: Sequence[Comparison]) -> str:
