@@ -44,7 +44,7 @@ def project(hosts: Lab, tmp_path: Path) -> Iterator[Project]:
 
 
 def _docker_objects(hosts: Lab) -> list[str]:
-    words = "docker ps -aq; docker volume ls -q; docker images -q"
+    words = "docker ps -aq; docker volume ls -q; docker images -q | sort"
     return [host.ssh(words).stdout for host in hosts.hosts]
 
 
