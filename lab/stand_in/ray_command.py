@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from lab.stand_in.session import Head, Node, SessionLost, attend
+from lab.stand_in.session import Head, Node, SessionLost, attend, listen
 
 JOIN_SECONDS = 10.0
 """How long a node looks for its head."""
@@ -17,7 +17,8 @@ END_SECONDS = 2.0
 def main(words: list[str]) -> int:
     """Run until the session is lost, which is exit status 1."""
     options = _options(words)
-    node = Node(options.node_ip_address, options.num_gpus)
+    address: str = options.node_ip_address
+    node = Node(address, options.num_gpus, listen(address))
     if options.head:
         print(f"stand-in of Ray: head at {node.address}:{options.port}", flush=True)
         Head((node.address, options.port), node).serve_forever()

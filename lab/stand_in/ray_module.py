@@ -25,7 +25,12 @@ def nodes() -> list[dict[str, Any]]:
     """Return the nodes that are alive, in the form of Ray. Raises SessionLost."""
     assert _address is not None, "init() comes first"
     return [
-        {"Alive": True, "NodeManagerAddress": node.address, "Resources": {"GPU": float(node.gpus)}}
+        {
+            "Alive": True,
+            "NodeManagerAddress": node.address,
+            "NodeManagerPort": node.port,
+            "Resources": {"GPU": float(node.gpus)},
+        }
         for node in session.alive(_address)
     ]
 

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from threading import Lock
+from threading import Lock, Thread
 
 BEAT_SECONDS = 1.0
 LOST_SECONDS = 5.0
@@ -29,7 +29,16 @@ class Node:
 
     address: str
     gpus: int
+    port: int
+    """Where it takes connections."""
     identity: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+
+def listen(address: str) -> int:
+    """Take connections on a free port from now on, as a node of Ray does; return the port."""
+    server = socketserver.TCPServer((address, 0), socketserver.BaseRequestHandler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    return int(server.server_address[1])
 
 
 class Head(socketserver.ThreadingTCPServer):

@@ -14,7 +14,7 @@ from tandem.gates.keep import keeping_logs
 from tandem.gates.run import run_gate
 from tandem.gates.spec import JoinSpec
 from tandem.remote import source
-from tandem.remote.ray_contract import differences
+from tandem.remote.ray_contract import Nodes, differences
 
 if TYPE_CHECKING:
     from tandem.gates.spec import Watched
@@ -59,8 +59,8 @@ def _look(watch: Watch) -> list[ContainerState]:
     return states
 
 
-def _alive(spec: JoinSpec, watch: Watch, seconds: float) -> dict[str, list[int]] | None:
-    """Return by address the GPUs of the alive nodes, or None while the head does not answer.
+def _alive(spec: JoinSpec, watch: Watch, seconds: float) -> Nodes | None:
+    """Return the nodes that Ray calls alive, or None while the head does not answer.
 
     Returns as soon as all have joined, or after so many seconds or PATIENCE_SECONDS.
     """
@@ -74,7 +74,7 @@ def _alive(spec: JoinSpec, watch: Watch, seconds: float) -> dict[str, list[int]]
         every=POLL_SECONDS,
     )
     try:
-        alive: dict[str, list[int]] | None = json.loads(answer.stdout)
+        alive: Nodes | None = json.loads(answer.stdout)
     except json.JSONDecodeError:
         return None
     return alive

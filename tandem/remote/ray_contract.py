@@ -12,18 +12,27 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
+from typing import Any
 
 POLL_SECONDS = 0.5
+CONNECT_SECONDS = 2
+
+Nodes = dict[str, list[int | None]]
+"""By address the GPUs of every node that the Ray head calls alive.
+
+An address has one number per node: two where somebody started a second Ray there, or where the
+head has not noticed yet that the first one ended. None is a node that does not take a connection:
+the head counts one that was killed for some ten seconds more.
+"""
 
 
-def alive_nodes(address: str) -> dict[str, list[int]]:
-    """Return by address the GPUs of every node that the Ray head calls alive.
-
-    An address has one number per node: two where somebody started a second Ray there, or where
-    the head has not noticed yet that the first one ended.
+def alive_nodes(address: str) -> Nodes:
+    """Return the nodes that the Ray head calls alive.
 
     The connection stays for the next call: making one takes seconds. Raises whatever Ray raises
     when its head does not answer.
@@ -37,14 +46,24 @@ def alive_nodes(address: str) -> dict[str, list[int]]:
     except BaseException:
         ray.shutdown()
         raise
-    gpus: dict[str, list[int]] = {}
-    for node in nodes:
-        count = int(node["Resources"].get("GPU", 0))
-        gpus.setdefault(node["NodeManagerAddress"], []).append(count)
+    gpus: Nodes = {}
+    with ThreadPoolExecutor() as pool:
+        for node, is_there in zip(nodes, pool.map(_takes_connections, nodes), strict=True):
+            count = int(node["Resources"].get("GPU", 0)) if is_there else None
+            gpus.setdefault(node["NodeManagerAddress"], []).append(count)
     return gpus
 
 
-def differences(declared: dict[str, int], alive: dict[str, list[int]]) -> list[str]:
+def _takes_connections(node: dict[str, Any]) -> bool:
+    place = (node["NodeManagerAddress"], node["NodeManagerPort"])
+    try:
+        socket.create_connection(place, CONNECT_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+def differences(declared: dict[str, int], alive: Nodes) -> list[str]:
     """Return in words what keeps the contract from holding; GPUs by address on both sides."""
     words = []
     for address, gpus in declared.items():
@@ -53,6 +72,8 @@ def differences(declared: dict[str, int], alive: dict[str, list[int]]) -> list[s
             words.append(f"{address} has not joined")
         elif len(nodes) > 1:
             words.append(f"{address} has joined as {len(nodes)} nodes, not as one")
+        elif nodes == [None]:
+            words.append(f"{address} does not answer, though Ray counts it")
         elif nodes != [gpus]:
             words.append(f"{address} offers {nodes[0]} GPUs, not {gpus}")
     words += [f"{address} joined undeclared" for address in alive if address not in declared]
@@ -70,7 +91,7 @@ def versions() -> dict[str, str]:
     return found
 
 
-def wait(address: str, declared: dict[str, int], timeout: float) -> dict[str, list[int]] | None:
+def wait(address: str, declared: dict[str, int], timeout: float) -> Nodes | None:
     """Return the alive nodes once the contract holds, or those after ``timeout`` seconds.
 
     None when the head did not answer to the last question.

@@ -17,7 +17,7 @@ import pytest
 from lab.stand_in import ray_module, vllm_command
 from lab.stand_in.api import Api, Served
 from lab.stand_in.engine import Engine
-from lab.stand_in.session import Head, Node, SessionLost, alive, attend
+from lab.stand_in.session import Head, Node, SessionLost, alive, attend, listen
 from tandem.remote.ray_contract import alive_nodes
 
 KEY = "a-key"
@@ -25,7 +25,7 @@ KEY = "a-key"
 
 @pytest.fixture
 def head() -> Iterator[Head]:
-    with Head(("127.0.0.1", 0), Node("10.0.0.1", 1)) as server:
+    with Head(("127.0.0.1", 0), Node("127.0.0.1", 1, listen("127.0.0.1"))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield server
         server.shutdown()
@@ -49,9 +49,9 @@ def test_a_node_is_alive_until_its_connection_ends(head: Head) -> None:
         seen.append(len(nodes))
         return len(seen) < 2
 
-    attend(address, Node("10.0.0.2", 2), twice)
+    attend(address, Node("10.0.0.2", 2, 0), twice)
     assert seen == [2, 2]
-    _until(lambda: [node.address for node in alive(address)] == ["10.0.0.1"])
+    _until(lambda: [node.address for node in alive(address)] == ["127.0.0.1"])
 
 
 def test_a_node_whose_head_ends_hears_of_it(head: Head) -> None:
@@ -59,12 +59,12 @@ def test_a_node_whose_head_ends_hears_of_it(head: Head) -> None:
     head.shutdown()
     head.server_close()
     with pytest.raises(SessionLost, match="no head at"):
-        attend(address, Node("10.0.0.2", 1), lambda _: True)
+        attend(address, Node("10.0.0.2", 1, 0), lambda _: True)
 
 
 def test_the_join_contract_reads_its_nodes(head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", ray_module)
-    assert alive_nodes(f"127.0.0.1:{head.server_address[1]}") == {"10.0.0.1": [1]}
+    assert alive_nodes(f"127.0.0.1:{head.server_address[1]}") == {"127.0.0.1": [1]}
     ray_module.shutdown()
 
 
