@@ -51,12 +51,13 @@ def prompt(scene: Scene, host: Host, *, text: str, times: int = 1) -> Undo:
 
 
 def out_of_memory(scene: Scene, host: Host, *, container: str) -> Undo:
-    """Let the kernel end a container's own process for want of memory."""
+    """Let the kernel end what a container runs for want of memory."""
     name = {"head": HEAD, "worker": WORKER, "server": SERVER}[container]
     scene.lab.limit_memory(host, name, mib=64)
-    # The kernel chooses by score, and would choose what takes the memory.
-    mark = "[ $its = /proc/$$ ] || echo 1000 >$its/oom_score_adj"
-    others = f"for its in /proc/[0-9]*; do {mark}; done"
+    # The kernel chooses by score, and would choose what takes the memory. What is large in a real
+    # container is Ray or vLLM, never the program around it.
+    mark = "grep -q supervise.py $its/cmdline || echo 1000 >$its/oom_score_adj"
+    others = f"for its in /proc/[0-9]*; do [ $its = /proc/$$ ] || {mark}; done"
     took = "exec python3 -c 'x = bytes(1) * (1 << 28)'"
     # `docker exec` may hang when its container ends under it.
     host.ssh(f"timeout 20 docker exec {name} sh -c {shlex.quote(f'{others}; {took}')}")

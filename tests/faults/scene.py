@@ -75,11 +75,12 @@ class Scene:
         return {host.name: self._ssh_log(host) for host in self.lab.hosts}
 
     def answers(self) -> bool:
-        """Tell whether the server completes a chat."""
+        """Tell whether the server completes a chat; the lab's model may never end its reasoning."""
         try:
-            return bool(chat(self.endpoint, seconds=5)["content"])
+            message = chat(self.endpoint, seconds=5)
         except OSError:
             return False
+        return bool(message["content"] or message["reasoning"])
 
     def containers(self) -> dict[str, dict[str, str]]:
         """Return by host the containers with their id and state; a silent host has none."""
