@@ -15,8 +15,11 @@ from tandem.gates.run import run_gate
 from tandem.gates.spec import JoinSpec
 from tandem.remote import source
 from tandem.remote.ray_contract import Nodes, differences
+from tandem.ssh import last_line
 
 if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
     from tandem.gates.spec import Watched
 
 POLL_SECONDS = 2
@@ -88,11 +91,13 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
     found: dict[str, dict[str, str]] = {}
     for item, answer in zip(watched, answers, strict=True):
         try:
-            found[item.host] = json.loads(answer)
+            found[item.host] = json.loads(answer.stdout)
         except json.JSONDecodeError:
+            # `docker exec` prints to standard output why it could not run anything.
+            said = last_line(answer.stderr) or last_line(answer.stdout)
+            words = said or f"no answer within {LOOK_SECONDS} s"
             raise GateFailed(
-                f"{item.container} on {item.host} did not tell its versions of Ray and vLLM; "
-                "its image needs python3"
+                f"{item.container} on {item.host} can't tell its versions of Ray and vLLM: {words}"
             ) from None
     first = found[watched[0].host]
     if any(versions != first for versions in found.values()):
@@ -104,9 +109,9 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
     return first
 
 
-def _in_container(watched: Watched, *words: str) -> str:
+def _in_container(watched: Watched, *words: str) -> CompletedProcess[str]:
     command = exec_python(watched, LOOK_SECONDS, source("ray_contract.py"), *words)
-    return watched.target.run(*command, timeout=LOOK_SECONDS).stdout
+    return watched.target.run(*command, timeout=LOOK_SECONDS)
 
 
 def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) -> str:

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 BUFFER_BYTES = 1024**2
@@ -181,7 +182,8 @@ class Progress:
     def _report(self) -> None:
         while not self._over.wait(REPORT_SECONDS):
             # What is hashed already is kept even when somebody ends the program.
-            self._known.save()
+            with suppress(OSError):  # told at the end
+                self._known.save()
             rate = self._done / (time.monotonic() - self._started)
             left = f"{(self._total - self._done) / rate:.0f} s left" if rate else "waiting"
             done = f"{self._done / _GIB:.1f} of {self._total / _GIB:.1f} GiB hashed"
@@ -260,7 +262,10 @@ def main(folder: str, cache: str) -> None:
     question = json.loads(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
     os.nice(5)  # a server may be at work beside
-    answer = look(Path(folder), Path(cache), question["sizes"], anew=question["anew"])
+    try:
+        answer = look(Path(folder), Path(cache), question["sizes"], anew=question["anew"])
+    except OSError as problem:  # such as a full disk
+        sys.exit(str(problem))
     print(json.dumps(answer), flush=True)
 
 

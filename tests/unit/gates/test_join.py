@@ -120,8 +120,14 @@ def test_an_address_that_begins_like_a_missing_one_is_not_blamed(docker: FakeDoc
     assert "last words of tandem-test-host-1-" not in str(failed.value)
 
 
-def test_a_container_that_tells_no_versions_is_named(docker: FakeDocker) -> None:
+def test_a_container_that_tells_no_versions_is_named_with_dockers_reason(
+    docker: FakeDocker,
+) -> None:
     docker.alive = BOTH
-    docker.versions = {WORKER: ""}
-    with pytest.raises(GateFailed, match=f"{WORKER} on host-2 did not tell its versions"):
+    docker.versions = {WORKER: "OCI runtime exec failed: no space left on device\n"}
+    with pytest.raises(GateFailed) as failed:
         join(join_spec())
+    assert str(failed.value) == (
+        f"{WORKER} on host-2 can't tell its versions of Ray and vLLM: "
+        "OCI runtime exec failed: no space left on device"
+    )

@@ -177,3 +177,17 @@ def test_the_program_ends_when_nobody_waits_for_it_any_more(model: Path, cache: 
         program.stdin.write(json.dumps({"sizes": None, "anew": False}) + "\n")
         program.stdin.close()
         assert program.wait(timeout=30) == 1
+
+
+def test_hashes_that_cannot_be_kept_are_told_in_one_line(model: Path, tmp_path: Path) -> None:
+    argv = [sys.executable, "-c", source("hash_model.py"), str(model), str(tmp_path / "nothing")]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdin is not None
+        assert program.stderr is not None
+        program.stdin.write(json.dumps({"sizes": None, "anew": False}) + "\n")
+        program.stdin.flush()
+        (said,) = program.stderr.read().splitlines()
+    assert "No such file or directory" in said
+    assert program.returncode == 1
