@@ -13,6 +13,7 @@ from tandem.ssh import UNREACHABLE, last_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from subprocess import CompletedProcess
 
     from tandem.gates.spec import Watched
     from tandem.ssh import SshTarget
@@ -114,6 +115,15 @@ def exec_python(watched: Watched, seconds: int, program: str, *words: str) -> tu
     """
     command = ("docker", "exec", watched.container, "python3", "-c", program, *words)
     return ("timeout", str(seconds), *command)
+
+
+def exec_problem(answer: CompletedProcess[str]) -> str:
+    """Return why a program in a container gave no answer.
+
+    `docker exec` prints to standard output why it could not run anything.
+    """
+    said = last_line(answer.stderr) or last_line(answer.stdout)
+    return said or f"no answer within {LOOK_SECONDS} s"
 
 
 def with_log(state: ContainerState) -> str:

@@ -9,13 +9,20 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
-from tandem.gates.containers import LOOK_SECONDS, ContainerState, Watch, exec_python, say, with_log
+from tandem.gates.containers import (
+    LOOK_SECONDS,
+    ContainerState,
+    Watch,
+    exec_problem,
+    exec_python,
+    say,
+    with_log,
+)
 from tandem.gates.keep import keeping_logs
 from tandem.gates.run import run_gate
 from tandem.gates.spec import JoinSpec
 from tandem.remote import source
 from tandem.remote.ray_contract import Nodes, differences
-from tandem.ssh import last_line
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -93,11 +100,9 @@ def _same_versions(spec: JoinSpec) -> dict[str, str]:
         try:
             found[item.host] = json.loads(answer.stdout)
         except json.JSONDecodeError:
-            # `docker exec` prints to standard output why it could not run anything.
-            said = last_line(answer.stderr) or last_line(answer.stdout)
-            words = said or f"no answer within {LOOK_SECONDS} s"
             raise GateFailed(
-                f"{item.container} on {item.host} can't tell its versions of Ray and vLLM: {words}"
+                f"{item.container} on {item.host} can't tell its versions of Ray and vLLM: "
+                f"{exec_problem(answer)}"
             ) from None
     first = found[watched[0].host]
     if any(versions != first for versions in found.values()):

@@ -76,5 +76,5 @@ def _by_pulumi(lab: Lab, project: Project, plan: Plan) -> tuple[float, ...]:
     change = timed(lambda: succeed(project.up()))
     lab.host(worker.host).kill(worker.name)
     repair = timed(lambda: succeed(project.up("--refresh")))
-    project.pulumi("destroy", "--yes", "--skip-preview")
+    succeed(project.pulumi("destroy", "--yes", "--skip-preview"))
     return start, change, repair

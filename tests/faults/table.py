@@ -49,7 +49,10 @@ def write_table(file: Path, endings: Mapping[str, float | None]) -> None:
 
 def _line(fault: Fault, endings: Mapping[str, float | None]) -> str:
     ending = fault.expect.ending.replace("-", " ").replace("drift then", "drift, then")
-    taken = endings.get(fault.slug)
-    seconds = "**not so**" if taken is None else f"{taken:.0f}"
-    said = seconds if fault.slug in endings else "not run"
-    return f"| {fault.name} | {fault.image} | {ending} | {said} |"
+    if fault.slug not in endings:
+        seconds = "not run"
+    elif (taken := endings[fault.slug]) is None:
+        seconds = "**not so**"
+    else:
+        seconds = f"{taken:.0f}"
+    return f"| {fault.name} | {fault.image} | {ending} | {seconds} |"

@@ -120,14 +120,20 @@ def test_an_address_that_begins_like_a_missing_one_is_not_blamed(docker: FakeDoc
     assert "last words of tandem-test-host-1-" not in str(failed.value)
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("", "no answer within 60 s"),
+        ("OCI runtime exec failed: no space left\n", "OCI runtime exec failed: no space left"),
+    ],
+)
 def test_a_container_that_tells_no_versions_is_named_with_dockers_reason(
-    docker: FakeDocker,
+    said: str, why: str, docker: FakeDocker
 ) -> None:
     docker.alive = BOTH
-    docker.versions = {WORKER: "OCI runtime exec failed: no space left on device\n"}
+    docker.versions = {WORKER: said}
     with pytest.raises(GateFailed) as failed:
         join(join_spec())
     assert str(failed.value) == (
-        f"{WORKER} on host-2 can't tell its versions of Ray and vLLM: "
-        "OCI runtime exec failed: no space left on device"
+        f"{WORKER} on host-2 can't tell its versions of Ray and vLLM: {why}"
     )

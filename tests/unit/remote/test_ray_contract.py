@@ -28,6 +28,7 @@ def no_sleep(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"127.0.0.1": [1]}, ["127.0.0.2 has not joined"]),
         ({**BOTH, "127.0.0.2": [None]}, ["127.0.0.2 does not answer, though Ray counts it"]),
         ({**BOTH, "127.0.0.2": [0]}, ["127.0.0.2 offers 0 GPUs, not 1"]),
+        ({**BOTH, "127.0.0.2": [1, 1]}, ["127.0.0.2 has joined as 2 nodes, not as one"]),
         ({**BOTH, "127.0.0.2": [None, 1]}, ["127.0.0.2 has joined as 2 nodes, not as one"]),
         ({**BOTH, "127.0.0.9": [8]}, ["127.0.0.9 joined undeclared"]),
         ({}, ["127.0.0.1 has not joined", "127.0.0.2 has not joined"]),
