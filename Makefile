@@ -8,12 +8,12 @@ PYTHON := .venv/bin/python
 export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state?metadata=skip
 export PULUMI_CONFIG_PASSPHRASE ?=
 
-.PHONY: demo test check unit setup tools lab-up lab-down preview up drift destroy
+.PHONY: demo test check unit setup tools lab-up lab-down lab-fresh preview up drift destroy
 .PHONY: bench bench-plan faults test-tools test-lab test-faults test-e2e
 
 demo: setup tools lab-up
 	$(RUN) pulumi stack select --create lab
-	$(RUN) pulumi up --stack lab --yes --skip-preview
+	$(RUN) pulumi up --stack lab --yes --skip-preview --refresh
 	@echo; echo "The model answers (it is tiny and random, so is what it says):"
 	python3 -m tandem.remote.ask "$$($(RUN) pulumi stack output endpoint --stack lab | sed 's,/v1$$,,')" tiny-qwen3
 	@echo
@@ -22,7 +22,7 @@ demo: setup tools lab-up
 	@echo "take down:  make destroy STACK=lab && make lab-down"
 
 test:
-	python3 -m tools.timed setup tools check unit lab-up test-tools test-lab test-faults test-e2e lab-down
+	python3 -m tools.timed setup tools check unit lab-fresh test-tools test-lab test-faults test-e2e lab-down
 
 test-tools test-lab test-e2e:
 	$(PYTHON) -m pytest $(subst -,s/,$@)
@@ -64,6 +64,9 @@ bench-plan: setup .venv-bench/.ready
 	@touch $@
 
 lab-up:
+	python3 -m lab up --hosts 2
+
+lab-fresh: lab-down
 	python3 -m lab up --hosts 2
 
 lab-down:
