@@ -48,6 +48,13 @@ def end_with_parent() -> None:
     Thread(target=_watch, args=[parent], daemon=True).start()
 
 
+def end_what_was_started() -> None:
+    """Send SIGTERM to the process group that this process leads, but not to itself."""
+    if os.getpgrp() == os.getpid():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.killpg(0, signal.SIGTERM)
+
+
 def _is_adopted(parent: int) -> bool:
     """Tell whether a process is not what started this one: what adopts others started earlier."""
     try:
@@ -68,8 +75,7 @@ def _stop(number: int, _: FrameType | None) -> None:
     # Leaving waits for threads, and a thread may wait for a host that is silent.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(GRACE_SECONDS)
-    if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGTERM)
+    end_what_was_started()
     sys.exit(128 + number)
 
 
