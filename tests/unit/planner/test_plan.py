@@ -105,6 +105,10 @@ def test_a_single_host_has_no_ray_and_nothing_else_to_watch() -> None:
     assert made.hosts[0].worker is None
 
 
+def test_the_image_needs_ray_only_for_several_hosts() -> None:
+    assert [plan(hosts).image.needs_ray for hosts in (1, 2)] == [False, True]
+
+
 def test_the_join_gate_waits_for_exactly_the_declared_nodes() -> None:
     join = ray({"hosts.1.gpus": 2, "ray.joinTimeout": "3m"}).join
     assert [(n.address, n.gpus) for n in join.nodes] == [("10.0.0.1", 1), ("10.0.0.2", 2)]
@@ -121,6 +125,12 @@ def test_the_ready_gate_watches_the_server_and_every_ray_container() -> None:
     assert len(ready.others) == 2
     assert ready.expects_reasoning
     assert not plan(2).ready.expects_reasoning
+
+
+def test_the_ready_gate_finds_the_key_where_the_servers_container_has_it() -> None:
+    made = plan(2, {"apiKey": "sesame"})
+    assert [made.ready.key_file] == [file.path for file in made.server.secret_uploads]
+    assert plan(2).ready.key_file is None
 
 
 @pytest.mark.parametrize(
