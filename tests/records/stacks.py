@@ -1,13 +1,13 @@
-"""What Pulumi is told of two deployments, whole: ``python -m tests.stack.declared`` writes it.
+"""What Pulumi is told of two deployments, whole.
 
-Another input of a container replaces it at every user's next `up`: so that a change shows what it
-changes there, it stands in `declared/`.
+Another input of a container replaces it at every user's next `up`, so a change shows here what it
+changes there.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tandem.planner import Plan
 
-FOLDER = Path(__file__).parent / "declared"
+FOLDER = ROOT / "tests" / "stack" / "declared"
 PLANS: dict[str, Callable[[], Plan]] = {
     "single": lambda: plan(
         1, {"model.source": {"hub": True}, "model.revision": "c" * 40}, "single"
@@ -50,8 +50,9 @@ PROGRAMS = {
 }
 
 
-def declared(made: Plan) -> str:
+def declared(make: Callable[[], Plan]) -> str:
     """Return the resources of a plan with their inputs, options and outputs, as YAML."""
+    made = make()
     resources: list[dict[str, Any]] = []
     register = mocks.MockMonitor.RegisterResource
     complete = mocks.MockMonitor.RegisterResourceOutputs
@@ -112,6 +113,5 @@ def _spelled(value: Any) -> Any:
     return value
 
 
-if __name__ == "__main__":
-    for name, make in PLANS.items():
-        (FOLDER / f"{name}.yaml").write_text(declared(make()), encoding="utf-8")
+RECORDS = {FOLDER / f"{name}.yaml": partial(declared, make) for name, make in PLANS.items()}
+"""What makes each file of the folder."""
