@@ -1,4 +1,4 @@
-"""The planner's whole answers to tests/cases.
+"""The planner's whole answers to tests/cases, and what it reads of each config.json there.
 
 A case says what is known of the right answer. This is all that the planner makes of it, to the
 byte, so that a change of the memory model shows whose answer it changes.
@@ -15,12 +15,13 @@ import yaml
 from tandem.planner.rules import check, check_architecture
 from tandem.planner.summary import fit_summary
 from tests.case_files import FOLDER, Case, all_cases, fit_of, memory_of, model_of, settings_of
+from tests.models import architecture
 
 if TYPE_CHECKING:
     from tandem.planner.memory.result import Fit
-    from tandem.planner.model.architecture import Architecture
 
 ANSWERS = FOLDER / "answers"
+READ = FOLDER / "configs" / "read"
 
 
 def answer(file: str) -> str:
@@ -42,21 +43,21 @@ def _answer(case: Case) -> dict[str, Any]:
         if memory_of(case, settings):
             weighed = fit_of(case, case.get("logged"))
             found += weighed.findings
-            made = {"model": _model(model), "verdict": str(weighed.verdict), **_weighed(weighed)}
+            made = {"verdict": str(weighed.verdict), **_weighed(weighed)}
+            made["options"] = weighed.options.model_dump(mode="json")
     return {"findings": [f"{finding.severity} {finding}" for finding in found], **made}
 
 
-def _model(model: Architecture) -> dict[str, Any]:
-    """Return what is read of config.json; of layers and of what is not quantized, how many."""
-    said = {key: value for key, value in model.model_dump(mode="json").items() if value}
+def read(model: str) -> str:
+    """Return what is read of a config.json; of layers and of what is not quantized, how many."""
+    said = {key: value for key, value in architecture(model).model_dump(mode="json").items()}
     kinds = Counter(
-        " ".join(f"{key}={value}" for key, value in layer.items() if value)
-        for layer in said["layers"]
+        " ".join(f"{key}={value}" for key, value in layer.items()) for layer in said["layers"]
     )
     said["layers"] = dict(kinds)
-    if "quantization" in said:
+    if said["quantization"]:
         said["quantization"]["left_out"] = len(said["quantization"]["left_out"])
-    return said
+    return yaml.safe_dump(said, width=120, sort_keys=False)
 
 
 def _weighed(weighed: Fit) -> dict[str, Any]:
@@ -72,5 +73,8 @@ def _weighed(weighed: Fit) -> dict[str, Any]:
 
 RECORDS = {
     ANSWERS / path.name: partial(answer, path.stem) for path in sorted(FOLDER.glob("*.yaml"))
+} | {
+    READ / f"{path.stem}.yaml": partial(read, path.stem)
+    for path in sorted((FOLDER / "configs").glob("*.json"))
 }
-"""What makes each file of the folder."""
+"""What makes each file of the two folders."""
