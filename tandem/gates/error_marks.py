@@ -111,6 +111,7 @@ _RULES = (
         r"the node of Ray at \g<address> has been marked dead",
         "marked dead",
     ),
+    _rule(r"Failed to connect to GCS .*", Kind.LOST, hint="Failed to connect to GCS"),
     _rule(r"Raylet is terminated\.", Kind.END, hint="Raylet is terminated"),
     _rule(r"The raylet (?:exited immediately|fate shares) .*", Kind.END, hint="The raylet "),
     _rule(
