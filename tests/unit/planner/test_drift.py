@@ -59,7 +59,7 @@ def test_all_that_stays_as_it_is_on_a_host_is_recorded() -> None:
             "GPUs": "NVIDIA GB10",
             "interface": "enp1s0f0np0",
             "RoCE v2 GID index": "rocep1s0f0 3",
-            "weights": "15000000000",
+            "weights": "15000000008",
         }
     }
     several = host("four-3090")
