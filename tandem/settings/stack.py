@@ -64,12 +64,12 @@ class Settings(SettingsModel):
 
     @property
     def head(self) -> HostSettings:
-        """Return the host that runs Ray's head and the server."""
+        """Return the first host, which has the API."""
         return self.hosts[0]
 
     @property
     def spans_hosts(self) -> bool:
-        """Tell whether there is more than one host, and so Ray."""
+        """Tell whether there is more than one host."""
         return len(self.hosts) > 1
 
     @property

@@ -38,7 +38,7 @@ def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
         *check_access(everywhere),
         *check_interfaces(settings, usable),
         *check_paths(usable),
-        *check_names(usable, facts.stack),
+        *check_names(settings, usable, facts.stack),
         *check_ports(settings, usable),
         *check_gpus(usable),
         *check_rdma(settings, usable),

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
 from tandem.planner.arguments import listen_address
-from tandem.planner.names import container_name
+from tandem.planner.backends import backend_of
+from tandem.planner.containers import Containers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,11 +16,10 @@ if TYPE_CHECKING:
     from tandem.settings import Settings
 
 
-def check_names(hosts: Iterable[Place], stack: str) -> Iterator[Finding]:
+def check_names(settings: Settings, hosts: Iterable[Place], stack: str) -> Iterator[Finding]:
     """Yield containers that have a name of the deployment but are not its own."""
+    names = {spec.name for spec in backend_of(settings).containers(Containers(settings, stack, {}))}
     for host in hosts:
-        parts = ("ray-head", "ray-worker", "server")
-        names = {container_name(stack, host.name, part) for part in parts}
         for container in host.seen.containers:
             if container.name in names and container.stack != stack:
                 yield error(
@@ -31,11 +31,9 @@ def check_names(hosts: Iterable[Place], stack: str) -> Iterator[Finding]:
 
 
 def check_ports(settings: Settings, hosts: Iterable[Place]) -> Iterator[Finding]:
-    """Yield ports of the head that somebody else listens on (vllm#7514, ray#13345)."""
-    # Ray's head takes its port of every address.
+    """Yield ports of the first host that somebody else listens on (vllm#7514, ray#13345)."""
     ports = {"tandem:serve.port": (settings.serve.port, listen_address(settings))}
-    if settings.spans_hosts:
-        ports["tandem:ray.port"] = (settings.ray.port, "0.0.0.0")
+    ports |= backend_of(settings).ports()
     listeners = [found for host in hosts if host.is_head for found in host.seen.listeners]
     for path, (port, address) in ports.items():
         for found in listeners:
