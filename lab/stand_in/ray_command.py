@@ -16,7 +16,7 @@ END_SECONDS = 2.0
 
 def main(words: list[str]) -> int:
     """Run until the session is lost, which is exit status 1."""
-    options = _options(words)
+    options = command_line().parse_args(words)
     address: str = options.node_ip_address
     node = Node(address, options.num_gpus, listen(address))
     if options.head:
@@ -52,7 +52,8 @@ def _join(address: str, node: Node) -> None:
         time.sleep(0.5)
 
 
-def _options(words: list[str]) -> argparse.Namespace:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of ``ray start``: what Tandem sets."""
     parser = argparse.ArgumentParser(prog="ray")
     start = parser.add_subparsers(required=True).add_parser("start")
     role = start.add_mutually_exclusive_group(required=True)
@@ -64,7 +65,7 @@ def _options(words: list[str]) -> argparse.Namespace:
     start.add_argument("--num-gpus", type=int, required=True)
     start.add_argument("--include-dashboard")
     start.add_argument("--disable-usage-stats", action="store_true")
-    return parser.parse_args(words)
+    return parser
 
 
 if __name__ == "__main__":

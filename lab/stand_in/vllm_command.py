@@ -20,6 +20,7 @@ CONTEXT_TOKENS = 4096
 _GIB = 1024**3
 
 _WITH_VALUE = (
+    "--disable-access-log-for-endpoints",
     *("--gpu-memory-utilization", "--kv-cache-dtype", "--kv-cache-memory-bytes", "--load-format"),
     *("--max-num-batched-tokens", "--quantization", "--seed", "--tool-call-parser", "--dtype"),
 )
@@ -31,7 +32,7 @@ _SWITCHES = (
 
 def main(words: list[str]) -> None:
     """Serve for ever. Raises OSError when the port is taken."""
-    options = _options(words)
+    options = command_line().parse_args(words)
     engine = Engine(options.max_num_seqs)
     name, context = options.served_model_name or options.model, options.max_model_len
     key = os.environ.get("VLLM_API_KEY")
@@ -79,7 +80,8 @@ def _say(text: str) -> None:
     print(f"INFO (a stand-in) {text}", flush=True)
 
 
-def _options(words: list[str]) -> argparse.Namespace:
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of ``vllm serve``: what Tandem sets, and what the lab's stacks add."""
     parser = argparse.ArgumentParser(prog="vllm")
     serve = parser.add_subparsers(required=True).add_parser("serve")
     serve.add_argument("model")
@@ -96,7 +98,7 @@ def _options(words: list[str]) -> argparse.Namespace:
         serve.add_argument(flag)
     for flag in _SWITCHES:
         serve.add_argument(flag, action="store_true")
-    return parser.parse_args(words)
+    return parser
 
 
 if __name__ == "__main__":

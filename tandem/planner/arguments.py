@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tandem.planner.vllm.releases import declared_version, names_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tandem.settings import Settings
+
+    Value = Callable[[Settings], object]
 
 MODEL_FOLDER = "/model"
 """Where every container finds the weights."""
 
-RESERVED = {
-    "--model": "model.source",
-    "--served-model-name": "model.servedName",
-    "--host": "serve.listen",
-    "--port": "serve.port",
-    "--tensor-parallel-size": "serve.tensorParallel",
-    "-tp": "serve.tensorParallel",
-    "--pipeline-parallel-size": "serve.pipelineParallel",
-    "-pp": "serve.pipelineParallel",
-    "--max-model-len": "serve.maxModelLen",
-    "--max-num-seqs": "serve.maxNumSeqs",
-    "--max-num-batched-tokens": "serve.maxNumBatchedTokens",
-    "--gpu-memory-utilization": "serve.gpuMemoryUtilization",
-    "--kv-cache-dtype": "serve.kvCacheDtype",
-    "--kv-cache-memory-bytes": "serve.kvCacheMemory",
-    "--distributed-executor-backend": "tandem:backend",
-}
-"""Flags that settings decide, and the key that decides each."""
 
-QUIET = "--disable-access-log-for-endpoints"
+@dataclass(frozen=True)
+class Argument:
+    """An argument of ``vllm serve`` that Tandem sets."""
+
+    flag: str
+    key: str | None
+    """The key that decides it, so ``serve.args`` may not; None where they may say otherwise."""
+    value: Value
+    """Makes its value from the settings; None leaves the argument out."""
+    short: str | None = None
+    """The flag's short name."""
+    is_positional: bool = False
+    """Whether it is given by its place, without the flag."""
+
+    def words(self, settings: Settings) -> tuple[str, ...]:
+        """Return the words of the command line, none where it is left out."""
+        value = self.value(settings)
+        if value is None:
+            return ()
+        return (str(value),) if self.is_positional else (self.flag, str(value))
 
 
 def listen_address(settings: Settings) -> str:
@@ -47,26 +53,9 @@ def server_url(settings: Settings) -> str:
 
 
 def serve_arguments(settings: Settings) -> tuple[str, ...]:
-    """Return the arguments after ``vllm serve``."""
-    serve = settings.serve
-    options = {
-        "--served-model-name": settings.model.name,
-        "--host": listen_address(settings),
-        "--port": serve.port,
-        "--tensor-parallel-size": serve.tensor_parallel,
-        "--pipeline-parallel-size": serve.pipeline_parallel,
-        "--distributed-executor-backend": _executor(settings),
-        "--max-model-len": serve.max_model_len,
-        "--max-num-seqs": serve.max_num_seqs,
-        "--max-num-batched-tokens": serve.max_num_batched_tokens,
-        "--gpu-memory-utilization": serve.gpu_memory_utilization,
-        "--kv-cache-dtype": serve.kv_cache_dtype,
-        "--kv-cache-memory-bytes": serve.kv_cache_memory,
-    }
-    words = [
-        word for flag, value in options.items() if value is not None for word in (flag, str(value))
-    ]
-    return (MODEL_FOLDER, *words, *_quiet(settings), *serve.args)
+    """Return the arguments after ``vllm serve``; the model comes first."""
+    words = (word for argument in ARGUMENTS for word in argument.words(settings))
+    return (*words, *settings.serve.args)
 
 
 def expects_reasoning(settings: Settings) -> bool:
@@ -74,14 +63,66 @@ def expects_reasoning(settings: Settings) -> bool:
     return any(word.partition("=")[0] == "--reasoning-parser" for word in settings.serve.args)
 
 
-def _quiet(settings: Settings) -> tuple[str, ...]:
-    """Return what keeps the looks at the server's health out of its log, where vLLM has it."""
-    names = names_of(declared_version(settings))
-    known = names is not None and QUIET in names.flags
-    return (QUIET, "/health,/metrics") if known else ()
-
-
 def _executor(settings: Settings) -> str | None:
     if settings.spans_hosts:
         return settings.backend
     return "mp" if settings.world_size > 1 else None
+
+
+_QUIET = "--disable-access-log-for-endpoints"
+
+
+def _quiet_endpoints(settings: Settings) -> str | None:
+    """Return what keeps the looks at the server's health out of its log, where vLLM has it."""
+    names = names_of(declared_version(settings))
+    return "/health,/metrics" if names is not None and _QUIET in names.flags else None
+
+
+ARGUMENTS = (
+    Argument("--model", "model.source", lambda _: MODEL_FOLDER, is_positional=True),
+    Argument("--served-model-name", "model.servedName", lambda stack: stack.model.name),
+    Argument("--host", "serve.listen", listen_address),
+    Argument("--port", "serve.port", lambda stack: stack.serve.port),
+    Argument(
+        "--tensor-parallel-size",
+        "serve.tensorParallel",
+        lambda stack: stack.serve.tensor_parallel,
+        short="-tp",
+    ),
+    Argument(
+        "--pipeline-parallel-size",
+        "serve.pipelineParallel",
+        lambda stack: stack.serve.pipeline_parallel,
+        short="-pp",
+    ),
+    Argument("--distributed-executor-backend", "tandem:backend", _executor),
+    Argument("--max-model-len", "serve.maxModelLen", lambda stack: stack.serve.max_model_len),
+    Argument("--max-num-seqs", "serve.maxNumSeqs", lambda stack: stack.serve.max_num_seqs),
+    Argument(
+        "--max-num-batched-tokens",
+        "serve.maxNumBatchedTokens",
+        lambda stack: stack.serve.max_num_batched_tokens,
+    ),
+    Argument(
+        "--gpu-memory-utilization",
+        "serve.gpuMemoryUtilization",
+        lambda stack: stack.serve.gpu_memory_utilization,
+    ),
+    Argument("--kv-cache-dtype", "serve.kvCacheDtype", lambda stack: stack.serve.kv_cache_dtype),
+    Argument(
+        "--kv-cache-memory-bytes",
+        "serve.kvCacheMemory",
+        lambda stack: stack.serve.kv_cache_memory,
+    ),
+    Argument(_QUIET, None, _quiet_endpoints),
+)
+"""Every argument that Tandem sets, in the order of the command line."""
+
+RESERVED = {
+    flag: argument.key
+    for argument in ARGUMENTS
+    if argument.key is not None
+    for flag in (argument.flag, argument.short)
+    if flag is not None
+}
+"""Flags that settings decide, and the key that decides each."""

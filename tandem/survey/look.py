@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tandem.errors import HubFailed
 from tandem.settings import IMAGES, STACKS, STARTS, is_commit
 from tandem.ssh import UNREACHABLE, last_line
+from tandem.survey.base import last_title
 from tandem.survey.docker_answers import docker_answers
 from tandem.survey.docker_api import DockerSilent
 from tandem.survey.facts import Facts, HostFacts, HubFacts, ImageFacts, ModelFacts
@@ -115,7 +116,7 @@ def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     if answer.returncode == UNREACHABLE:
         problem = last_line(answer.stderr) or "no answer"
         # A dead network disk stops the probe where it meets it.
-        section = answer.stdout.rpartition("\n@@")[2].partition("\n")[0]
+        section = last_title(answer.stdout)
         at = f", while looking at: {section}" if section else ""
         return HostFacts(name=host.name, problem=problem + at)
     return host_facts(host.name, stack, docker, answer.stdout, sent=sent, received=received)

@@ -6,7 +6,6 @@ is then what a program printed, word for word, as recorded hosts in the tests ar
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from tandem.survey.base import sections
@@ -21,7 +20,13 @@ from tandem.survey.rdma import read_rdma
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LAST = "ended"
+SECTIONS = (
+    *("started", "system", "memory", "cdi", "hook", "volume", "disks"),
+    *("gpus", "gpu-processes", "gpu-cgroups"),
+    *("links", "addresses", "speeds", "routes", "paths", "rdma", "sockets", "programs"),
+    *("weights", "index", "config", "ended"),
+)
+"""The titles of what ``probe.sh`` prints, in its order; those of GPUs only with NVIDIA's driver."""
 
 
 def host_facts(
@@ -37,8 +42,8 @@ def host_facts(
 
     ``stack`` tells the deployment's own containers from others; moments in seconds since 1970.
     """
-    said = defaultdict(str, sections(printed))
-    if _LAST not in said:
+    said = sections(printed, SECTIONS)
+    if said is None:
         return HostFacts(name=name, problem="the host did not run the survey's shell script")
     containers = read_containers(docker)
     own = [container for container in containers if container.stack == stack]

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 TIMEOUT_SECONDS = 10
 """How long one host may take to answer."""
 
+SECTIONS = ("now", "memory", "problem", "containers", "server", "ended")
+"""The titles of what ``status.sh`` prints: a problem, or containers and what the server says."""
+
 
 class Sample(FactsModel):
     """The server's numbers at one moment; tokens are counted since it started."""
@@ -101,17 +104,16 @@ def look_at_status(
 
 def read_status(name: str, printed: str) -> HostStatus:
     """Read the sections that ``status.sh`` printed."""
-    said = sections(printed)
-    if "ended" not in said:
+    said = sections(printed, SECTIONS)
+    if said is None:
         return HostStatus(name=name, problem="the host did not run the look's shell script")
-    now = whole(said.get("now", ""))
-    server = said.get("server", "")
+    now = whole(said["now"])
     return HostStatus(
         name=name,
-        problem=said.get("problem"),
-        memory=read_memory(said.get("memory", "")),
-        containers=tuple(_container(row, now) for row in said.get("containers", "").splitlines()),
-        server=_server(server) if server else None,
+        problem=said["problem"] or None,
+        memory=read_memory(said["memory"]),
+        containers=tuple(_container(row, now) for row in said["containers"].splitlines()),
+        server=_server(said["server"]) if said["server"] else None,
     )
 
 

@@ -10,17 +10,26 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from functools import partial
 from threading import Thread
+from typing import TYPE_CHECKING
 from urllib.error import HTTPError
 
 import pytest
 
-from lab.stand_in import ray_module, vllm_command
+from lab.stand_in import ray_command, ray_module, vllm_command
 from lab.stand_in.api import Api, Served
 from lab.stand_in.engine import Engine
 from lab.stand_in.session import Head, Node, SessionLost, alive, attend, listen
+from tandem.planner.arguments import ARGUMENTS, serve_arguments
 from tandem.remote.ray_contract import alive_nodes
+from tests.builders import plan, settings
+from tests.unit.planner.test_arguments import GIVEN
+
+if TYPE_CHECKING:
+    from tandem.planner.arguments import Argument
 
 KEY = "a-key"
+EVERYTHING = {"image.vllm": "0.32.0", **{key: value for key, (value, _, _) in GIVEN.items()}}
+"""What sets every argument of ``vllm serve`` that Tandem knows."""
 
 
 @pytest.fixture
@@ -98,6 +107,35 @@ def test_an_unknown_flag_is_refused_in_the_words_of_vllm(
         vllm_command.main(["serve", "/model", "--no-such-flag"])
     assert ended.value.code == 2
     assert "unrecognized arguments: --no-such-flag" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argument", ARGUMENTS, ids=lambda argument: argument.flag)
+def test_vllm_takes_every_argument_that_tandem_sets(argument: Argument) -> None:
+    declared = settings(2, EVERYTHING)
+    options = vllm_command.command_line().parse_args(["serve", *serve_arguments(declared)])
+    taken = getattr(options, argument.flag.removeprefix("--").replace("-", "_"))
+    assert taken is not None
+    assert str(taken) == str(argument.value(declared))
+
+
+def test_vllm_takes_short_names_for_the_long_ones() -> None:
+    parser = vllm_command.command_line()
+    names = [(one.short, one.flag) for one in ARGUMENTS if one.short is not None]
+    assert names
+    for both in names:
+        short, long = (parser.parse_args(["serve", "/model", name, "7"]) for name in both)
+        assert short == long
+
+
+def test_ray_takes_every_argument_that_tandem_sets() -> None:
+    head, worker, _ = plan(2).containers
+    parser = ray_command.command_line()
+    first, second = (vars(parser.parse_args(spec.command)) for spec in (head, worker))
+    node = {"block": True, "num_gpus": 1, "disable_usage_stats": True}
+    ours = {"head": True, "node_ip_address": "10.0.0.1", "include_dashboard": "false"}
+    assert first == {**node, **ours, "address": None, "port": 6379}
+    theirs = {"head": False, "node_ip_address": "10.0.0.2", "include_dashboard": None}
+    assert second == {**node, **theirs, "address": "10.0.0.1:6379", "port": 6379}
 
 
 def _ask(api: Api, path: str, body: object = None, key: str = KEY) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,12 @@ def test_both_streams_are_read_and_a_progress_bar_shows_its_last_state(machine: 
     assert (log.host, log.container, log.role) == ("host-1", "tandem-test-host-1-server", "server")
     assert [line.text for line in log.lines] == ["load 100%", "\033[32mgreen\033[0m\ta tab"]
     assert log.lines[0].time == AT
+
+
+def test_the_hosts_clock_is_read_with_its_logs(machine: Path) -> None:
+    before = datetime.now(UTC).replace(microsecond=0)
+    assert before <= datetime.fromisoformat(read().now) <= datetime.now(UTC)
+    assert read("kept").now
 
 
 def test_docker_is_asked_for_so_many_lines_and_from_when_on(machine: Path) -> None:

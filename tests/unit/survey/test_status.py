@@ -6,11 +6,14 @@ The shell is this machine's own; Docker is a stand-in that answers as Docker 20.
 from __future__ import annotations
 
 import json
+import re
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
-from tandem.survey.status import HostStatus, look_at_status, read_status
+from tandem.ssh import SshTarget
+from tandem.survey.status import SECTIONS, HostStatus, look_at_status, read_status
 from tests.builders import settings
 from tests.shell import host_here, program
 
@@ -73,6 +76,29 @@ def look() -> HostStatus:
     """Return what a look at a single host finds."""
     (host,) = look_at_status(settings(), "test", "tandem-test-host-1-server", "http://a:1", 1)
     return host
+
+
+def printed() -> str:
+    """Return what the script prints on a host whose Docker answers as the test made it."""
+    script = resources.files("tandem.survey").joinpath("status.sh").read_text()
+    words = ("sh", "-s", "--", "test", "tandem-test-host-1-server", "python3")
+    return SshTarget("host").run(*words, stdin=script).stdout
+
+
+def titles(text: str) -> list[str]:
+    return re.findall("^@@(.*)$", text, re.MULTILINE)
+
+
+def test_the_script_prints_exactly_the_sections_that_are_read(machine: Path) -> None:
+    facts = row().split("\t")[3]
+    program(machine / "docker", DOCKER.format(pid="self", state="running", facts=facts))
+    whole = printed()
+    assert titles(whole) == [title for title in SECTIONS if title != "problem"]
+    for title in titles(whole):
+        without = re.sub(f"(?s)(\n@@{title}\n).+?(?=\n@@|$)", r"\1", whole)
+        assert title == "ended" or read_status("a", without) != read_status("a", whole)
+    program(machine / "docker", "echo Cannot connect >&2; exit 1")
+    assert titles(printed()) == ["now", "memory", "problem", "ended"]
 
 
 def test_what_the_script_prints_of_a_running_container_is_read(machine: Path) -> None:
