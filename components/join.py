@@ -9,7 +9,7 @@ from pulumi_command import local
 
 from components.containers import Container
 from components.gate import gate
-from tandem.gates.spec import JoinSpec
+from tandem.gates.spec import JoinSpec, RanksSpec
 
 
 class JoinGate(pulumi.ComponentResource):
@@ -20,11 +20,11 @@ class JoinGate(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
-        spec: JoinSpec,
+        spec: JoinSpec | RanksSpec,
         containers: Sequence[Container],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         super().__init__("tandem:index:JoinGate", name, None, opts)
         waits_for = [one.container for one in containers]
-        self.command = gate(name, "join", spec.to_json(), self, containers=waits_for)
+        self.command = gate(name, spec.program, spec.to_json(), self, containers=waits_for)
         self.register_outputs({"report": self.command.stdout})

@@ -33,14 +33,14 @@ class Containers:
         self, settings: Settings, stack: str, interfaces: Mapping[str, str | None]
     ) -> None:
         self._settings = settings
-        self._stack = stack
+        self.stack = stack
         self._interfaces = interfaces
 
     def model_volume(self, host: HostSettings) -> VolumeSpec:
         """Return the volume that holds the weights on ``host``."""
         model = self._settings.model
         if model.source.hub:
-            name = model.source.on_host(self._stack, host.name)
+            name = model.source.on_host(self.stack, host.name)
             return VolumeSpec(name=name, is_kept=not model.delete_on_destroy)
         return VolumeSpec(name=self.volume_name(host, "model"), device=model.source.path)
 
@@ -50,7 +50,7 @@ class Containers:
 
     def volume_name(self, host: HostSettings, part: str) -> str:
         """Return the name of a volume of this stack on ``host``."""
-        return f"tandem-{self._stack}-{host.name}-{part}"
+        return f"tandem-{self.stack}-{host.name}-{part}"
 
     def container(
         self,
@@ -74,7 +74,7 @@ class Containers:
         settings = self._settings
         model = Mount(volume=self.model_volume(host).name, target=MODEL_FOLDER, read_only=True)
         return ContainerSpec(
-            name=container_name(self._stack, host.name, part),
+            name=container_name(self.stack, host.name, part),
             host=host.name,
             part=part,
             kind=kind,
@@ -95,6 +95,7 @@ class Containers:
         arguments: tuple[str, ...],
         *,
         before: tuple[str, ...] = (),
+        around: tuple[str, ...] = (),
         env: Mapping[str, str],
         files: tuple[Upload, ...] = (),
         ports: tuple[int, ...] = (),
@@ -102,11 +103,12 @@ class Containers:
     ) -> ContainerSpec:
         """Return the server with the API, on the first host.
 
-        ``before`` are the words of a program that becomes the command behind it. ``ports`` are what
-        it listens on besides the API's port.
+        ``before`` are the words of a program that becomes the command behind it, ``around`` those
+        of one that each start of vLLM runs in. ``ports`` are what it listens on besides the API's
+        port.
         """
         settings = self._settings
-        entrypoint = self._entrypoint(before)
+        entrypoint = self._entrypoint(before, around)
         return self.container(
             settings.hosts[0],
             "server",
@@ -124,17 +126,24 @@ class Containers:
             **more,
         )
 
-    def _entrypoint(self, before: tuple[str, ...]) -> tuple[str, ...] | None:
-        settings = self._settings
-        entrypoint = settings.image.entrypoint
+    def start_words(self) -> tuple[str, ...] | None:
+        """Return what starts vLLM in the image; None leaves it to the image's own entrypoint."""
+        entrypoint = self._settings.image.entrypoint
         if entrypoint == "image":
             return None
-        start = ("vllm", "serve") if entrypoint == "vllm" else entrypoint
+        return ("vllm", "serve") if entrypoint == "vllm" else entrypoint
+
+    def _entrypoint(
+        self, before: tuple[str, ...], around: tuple[str, ...]
+    ) -> tuple[str, ...] | None:
+        settings, start = self._settings, self.start_words()
+        if start is None:
+            return None
         key_file = KEY_FILE if settings.api_key is not None else None
         if key_file is not None:
             start = ("python3", KEY_PROGRAM, key_file, *start)
         watch = watched(settings, server_url(settings), key_file, start)
-        return (*before, *supervised(settings, *watch))
+        return (*before, *supervised(settings, *around, *watch))
 
     def _image_environment(self) -> dict[str, str]:
         """Return the variables that configure an image with an entrypoint of its own."""
@@ -163,7 +172,7 @@ class Containers:
     def _labels(self, role: str, ports: tuple[int, ...]) -> dict[str, str]:
         revision = self._settings.model.revision
         return {
-            "dev.tandem.stack": self._stack,
+            "dev.tandem.stack": self.stack,
             "dev.tandem.role": role,
             "dev.tandem.ports": ",".join(str(port) for port in ports),
             # Weights that are loaded stay: other files need other containers.

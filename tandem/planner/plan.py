@@ -13,6 +13,7 @@ from tandem.gates.spec import (
     ImageSpec,
     JoinSpec,
     KeepSpec,
+    RanksSpec,
     ReadySpec,
     Record,
     ReleaseSpec,
@@ -71,7 +72,7 @@ class Plan(SpecModel):
     """What has to hold before any container starts."""
     containers: tuple[ContainerSpec, ...]
     """In the order in which they start; the one with the API is the last."""
-    join: JoinSpec | None
+    join: JoinSpec | RanksSpec | None
     """What has to hold of the ranks together; None where nothing has to join."""
     ready: ReadySpec
     model: str

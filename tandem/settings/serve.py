@@ -1,4 +1,4 @@
-"""``tandem:serve`` and ``tandem:ray``: how vLLM serves and how Ray spans the hosts."""
+"""``tandem:serve`` and ``tandem:release``: how vLLM serves, and when a host is free again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ServeSettings(SettingsModel):
     args: tuple[str, ...] = ()
     """More arguments for ``vllm serve``, word for word."""
     env: Environment = {}
-    """More environment variables of the server's container."""
+    """More environment variables of the server's container; with ``backend: mp`` of each host's."""
     ready_timeout: Seconds = 45 * 60
     """How long an ``up`` waits for the first answer."""
     stall_timeout: Seconds = 10 * 60
@@ -58,12 +58,3 @@ class ReleaseSettings(SettingsModel):
     When absent, 2 GiB, or 5 % of the host's memory where that is more."""
     timeout: Seconds = 2 * 60
     """How long a ``destroy`` waits for it."""
-
-
-class RaySettings(SettingsModel):
-    """Ray, which spans the hosts when there is more than one."""
-
-    port: Port = 6379
-    """Port of Ray's head."""
-    join_timeout: Seconds = 10 * 60
-    """How long an ``up`` waits until every worker has joined."""

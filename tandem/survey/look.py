@@ -109,7 +109,7 @@ def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
     model = settings.model.source.on_host(stack, host.name)
-    words = ("sh", "-s", "--", docker_root, model, str(settings.ray.port))
+    words = ("sh", "-s", "--", docker_root, model, str(settings.backend_port))
     sent = time.time()
     answer = host.target.run(*words, *others, stdin=probe, timeout=TIMEOUT_SECONDS)
     received = time.time()

@@ -12,6 +12,7 @@ import tarfile
 import time
 from typing import TYPE_CHECKING
 
+from tandem.gates.spec import JoinSpec
 from tandem.remote import source
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def start(plan: Plan) -> None:
 
 def serve(plan: Plan) -> None:
     """Start the server once Ray is complete, and return with the first chat completion."""
-    if plan.join is not None:
+    if isinstance(plan.join, JoinSpec):
         nodes = [f"--node={node.address}={node.gpus}" for node in plan.join.nodes]
         words = (f"--address={plan.join.ray_address}", *nodes, "--", "true")
         first = plan.containers[0]

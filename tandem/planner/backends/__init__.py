@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.planner.backends.mp import Mp
 from tandem.planner.backends.ray import Ray
 from tandem.planner.backends.single import Single
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from tandem.planner.backends.backend import Backend
     from tandem.settings import Settings
 
-BACKENDS: dict[str, type[Backend]] = {"ray": Ray}
+BACKENDS: dict[str, type[Backend]] = {"ray": Ray, "mp": Mp}
 """By what ``tandem:backend`` calls them: what spans several hosts."""
 
 

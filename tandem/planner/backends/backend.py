@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from tandem.findings import Finding
-    from tandem.gates.spec import JoinSpec
+    from tandem.gates.spec import JoinSpec, RanksSpec
     from tandem.planner.containers import Containers
     from tandem.planner.specs import ContainerSpec
     from tandem.settings import HostSettings, Settings
     from tandem.survey.facts import ImageContent
+
+
+class TakenPort(NamedTuple):
+    """A port that a backend takes on the first host."""
+
+    key: str
+    """The key of the stack file that says so."""
+    number: int
+    address: str
+    is_late: bool = False
+    """Whether nobody listens there yet while a deployment starts."""
 
 
 class Backend(ABC):
@@ -40,16 +51,13 @@ class Backend(ABC):
     def containers(self, make: Containers) -> tuple[ContainerSpec, ...]:
         """Return all containers in the order in which they start; the one with the API is last."""
 
-    def join(self, containers: Sequence[ContainerSpec]) -> JoinSpec | None:
+    def join(self, containers: Sequence[ContainerSpec]) -> JoinSpec | RanksSpec | None:
         """Return what the join gate waits for; None where there is nothing to join."""
         return None
 
-    def ports(self) -> dict[str, tuple[int, str]]:
-        """Return port and address that it takes on the first host, by the key that says so.
-
-        The API's is not among them.
-        """
-        return {}
+    def ports(self) -> tuple[TakenPort, ...]:
+        """Return the ports that it takes on the first host; the API's is not among them."""
+        return ()
 
     def rules(self) -> Iterator[Finding]:
         """Yield what the stack file gets wrong of this backend."""

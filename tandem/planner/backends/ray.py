@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tandem.findings import Finding, error, warning
 from tandem.gates.spec import JoinSpec, Node, Watched
 from tandem.planner.arguments import serve_arguments
-from tandem.planner.backends.backend import Backend
+from tandem.planner.backends.backend import Backend, TakenPort
 from tandem.planner.environment import INTERFACE_VARIABLES, RDMA_VARIABLES
 from tandem.planner.specs import Mount, Upload, VolumeSpec, fingerprint
 from tandem.planner.supervision import SUPERVISE_PROGRAM, supervised, uploads
@@ -91,9 +91,9 @@ class Ray(Backend):
         )
         return JoinSpec(nodes, self.address, self.settings.ray.join_timeout)
 
-    def ports(self) -> dict[str, tuple[int, str]]:
+    def ports(self) -> tuple[TakenPort, ...]:
         """Return the head's port, which it takes of every address."""
-        return {"tandem:ray.port": (self.settings.ray.port, "0.0.0.0")}
+        return (TakenPort("tandem:ray.port", self.settings.ray.port, "0.0.0.0"),)
 
     def rules(self) -> Iterator[Finding]:
         """Yield ports on which the API and Ray get into each other's way."""
@@ -118,7 +118,10 @@ class Ray(Backend):
         """Yield that the image has no Ray."""
         settings, version = self.settings, declared_version(self.settings)
         path, need = "tandem:image.reference", f"{len(settings.hosts)} hosts need it"
-        way = "use an image with Ray: build one FROM it with `pip install ray` in a pinned version"
+        way = (
+            "set backend: mp, which needs no Ray, or build an image FROM it with `pip install ray` "
+            "in a pinned version"
+        )
         if held is not None and held.ray is None:
             words = f"{settings.image.reference} was looked into and has no Ray"
             yield error("image-without-ray", path, f"{words}, and {need}", way)

@@ -39,7 +39,7 @@ def check_facts(settings: Settings, facts: Facts) -> list[Finding]:
         *check_interfaces(settings, usable),
         *check_paths(usable),
         *check_names(settings, usable, facts.stack),
-        *check_ports(settings, usable),
+        *check_ports(settings, usable, facts.stack),
         *check_gpus(usable),
         *check_rdma(settings, usable),
         *check_model(settings, usable),

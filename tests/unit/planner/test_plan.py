@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tandem.errors import RefusedPlan
+from tandem.gates.spec import JoinSpec
 from tandem.planner import make_plan
 from tandem.planner.specs import ContainerSpec
 from tandem.survey.facts import Facts
@@ -111,7 +112,7 @@ def test_a_single_host_has_no_ray_and_nothing_else_to_watch() -> None:
 
 def test_the_join_gate_waits_for_exactly_the_declared_nodes() -> None:
     join = plan(2, {"hosts.1.gpus": 2, "ray.joinTimeout": "3m"}).join
-    assert join is not None
+    assert isinstance(join, JoinSpec)
     assert [(n.address, n.gpus) for n in join.nodes] == [("10.0.0.1", 1), ("10.0.0.2", 2)]
     assert [n.watched.container for n in join.nodes] == [
         "tandem-test-host-1-ray-head",

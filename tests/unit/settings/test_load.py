@@ -161,7 +161,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a backend that is not there": (
         {"backend": "gloo"},
-        "tandem:backend: \"gloo\" can't be used here; it should be 'ray' [bad-value]",
+        "tandem:backend: \"gloo\" can't be used here; it should be 'ray' or 'mp' [bad-value]",
     ),
     "a version that YAML reads as a number": (
         {"image.vllm": 0.20},

@@ -8,7 +8,7 @@ import pytest
 
 from tandem.planner import Plan, backends, make_plan
 from tandem.planner.arguments import serve_arguments
-from tandem.planner.backends.backend import Backend
+from tandem.planner.backends.backend import Backend, TakenPort
 from tandem.planner.layout import layout
 from tandem.planner.status import judge
 from tandem.survey.status import HostStatus
@@ -52,9 +52,9 @@ class Helpers(Backend):
         server = make.server(arguments, env={}, ranks=(0,), after=names, replaced_with=names)
         return (*helpers, server)
 
-    def ports(self) -> dict[str, tuple[int, str]]:
+    def ports(self) -> tuple[TakenPort, ...]:
         """Return a port of its own."""
-        return {"tandem:helpers.port": (7777, "0.0.0.0")}
+        return (TakenPort("tandem:helpers.port", 7777, "0.0.0.0"),)
 
 
 @pytest.fixture
