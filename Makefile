@@ -6,7 +6,6 @@ PYTHON := .venv/bin/python
 
 # A file in this folder is the backend where nothing else is chosen; `pulumi login` is not needed.
 export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state?metadata=skip
-export PULUMI_CONFIG_PASSPHRASE ?=
 
 .PHONY: demo test check unit setup tools lab-up lab-down lab-fresh preview up drift destroy
 .PHONY: bench bench-plan faults test-tools test-lab test-faults test-e2e

@@ -9,6 +9,8 @@ from types import TracebackType
 
 import pulumi
 
+from tandem.gates.lifetime import end_what_was_started
+
 
 def end_quietly_when_stopped() -> None:
     """Print no traceback when the engine stops the program: the engine has said why.
@@ -17,7 +19,13 @@ def end_quietly_when_stopped() -> None:
     then interrupts the program. Any other exception is printed as ever.
     """
     sys.excepthook = _print_unless_stopped
-    signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
+    signal.signal(signal.SIGINT, _stop)
+
+
+def _stop(*_: object) -> None:
+    # A connection to a host that is silent would stay.
+    end_what_was_started()
+    os._exit(128 + signal.SIGINT)
 
 
 def _print_unless_stopped(

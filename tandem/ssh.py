@@ -11,12 +11,13 @@ import hashlib
 import os
 import shlex
 import subprocess
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 UNREACHABLE = 255
 """OpenSSH's own exit status when the connection, not the remote command, failed."""
@@ -34,14 +35,37 @@ _OPTIONS = {
 }
 
 _UNTIL_NOBODY_WAITS = """
+end() (
+    for its in /proc/[0-9]*; do
+        read -r line <"$its/stat" || continue
+        set -- "$1" ${line##*) }
+        [ "$3" != "$1" ] || end "${its#/proc/}"
+    done
+    kill "$1"
+)
 exec 3<&0
-"$@" </dev/null & work=$!
-{ cat <&3 >/dev/null; kill $work; } 2>/dev/null & reader=$!
+bytes=$1
+shift
+if [ "$bytes" = 0 ]; then
+    "$@" </dev/null &
+else
+    input=$(head -c "$bytes" <&3; echo .)
+    printf %s "${input%.}" | "$@" &
+fi
+work=$!
+{ cat <&3; end $work; } >/dev/null 2>&1 & reader=$!
 wait $work; status=$?
 kill $reader 2>/dev/null
 exit $status
 """
-"""Runs a command until it ends, or until the input does."""
+"""Runs a command until it ends, or until whoever waits for it does: then all goes that it started.
+
+Killing ``ssh`` does not end what runs on the host, but it ends the input. The first bytes of that,
+as many as the first argument says, are the command's own.
+"""
+
+WITH_INPUT = ("sh", "-c", 'exec "$@" <&3', "sh")
+"""Put before a command, lets its input last until nobody waits for it; otherwise it has none."""
 
 
 @dataclass(frozen=True)
@@ -87,25 +111,19 @@ class SshTarget:
         """Run ``command`` on the host and return its output and exit status.
 
         Timeout in seconds; a host that does not answer within it counts as unreachable, and what
-        it said until then is the output.
+        it said until then is the output. It ends on the host, too, when nobody waits for it.
+        ``stdin`` is a script: up to 16 KiB.
         """
-        make_control_directory()
-        argv = self.argv(*command)
-        try:
-            return subprocess.run(
-                argv,
-                input=stdin,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=timeout,
-                check=False,
-            )
-        except subprocess.TimeoutExpired as late:
-            silence = f"no answer within {timeout:g} s"
-            # Bytes, whatever was asked for (bugs.python.org/issue38182).
-            said = late.stdout.decode(errors="replace") if isinstance(late.stdout, bytes) else ""
-            return subprocess.CompletedProcess(argv, UNREACHABLE, said, silence)
+        with self._running(command, stdin) as process:
+            try:
+                output, said = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired as late:
+                process.kill()
+                silence = f"no answer within {timeout:g} s"
+                # Bytes, whatever was asked for (bugs.python.org/issue38182).
+                until = late.stdout.decode(errors="replace") if late.stdout else ""
+                return subprocess.CompletedProcess(process.args, UNREACHABLE, until, silence)
+        return subprocess.CompletedProcess(process.args, process.returncode, output, said)
 
     def start(self, *command: str) -> subprocess.Popen[str]:
         """Start ``command`` with pipes to its three streams and return at once.
@@ -114,43 +132,54 @@ class SshTarget:
         killing ``ssh`` does not end what runs on the host.
         """
         make_control_directory()
-        pipe = subprocess.PIPE
-        argv = self.argv(*command)
-        return subprocess.Popen(
-            argv, stdin=pipe, stdout=pipe, stderr=pipe, text=True, errors="replace"
-        )
+        return self._popen(self.argv(*command), subprocess.PIPE)
 
     def run_watched(
         self, *command: str, watch: Callable[[], object], every: float
     ) -> subprocess.CompletedProcess[str]:
         """Run ``command`` and call ``watch`` every so many seconds; what that raises ends it.
 
-        For `docker exec`, which may hang for ever when its container ends under it. It ends on the
-        host, too: its input is open as long as somebody waits.
+        For `docker exec`, which may hang for ever when its container ends under it.
         """
+        with self._running(command) as process:
+            while True:
+                try:
+                    output, said = process.communicate(timeout=every)
+                    break
+                except subprocess.TimeoutExpired:
+                    watch()
+        return subprocess.CompletedProcess(command, process.returncode, output, said)
+
+    @contextmanager
+    def _running(
+        self, command: tuple[str, ...], stdin: str = ""
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Run a command for as long as the block lasts."""
         make_control_directory()
-        pipe, errors = subprocess.PIPE, "replace"
-        argv = self.argv("sh", "-c", _UNTIL_NOBODY_WAITS, "sh", *command)
+        script = stdin.encode()
+        argv = self.argv("sh", "-c", _UNTIL_NOBODY_WAITS, "sh", str(len(script)), *command)
         # A pipe of our own: communicate would close one of the process at once.
         theirs, ours = os.pipe()
         try:
-            with subprocess.Popen(
-                argv, stdin=theirs, stdout=pipe, stderr=pipe, text=True, errors=errors
-            ) as process:
+            try:
+                os.write(ours, script)
+                process = self._popen(argv, theirs)
+            finally:
                 os.close(theirs)
+            with process:
                 try:
-                    while True:
-                        try:
-                            output, said = process.communicate(timeout=every)
-                            break
-                        except subprocess.TimeoutExpired:
-                            watch()
+                    yield process
                 except BaseException:
                     process.kill()
                     raise
         finally:
             os.close(ours)
-        return subprocess.CompletedProcess(command, process.returncode, output, said)
+
+    def _popen(self, argv: list[str], stdin: int) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            argv, stdin=stdin, stdout=pipe, stderr=pipe, text=True, errors="replace"
+        )
 
 
 def last_line(text: str) -> str:

@@ -7,7 +7,16 @@ import json
 from typing import Any
 
 from tandem.findings import Finding
-from tandem.gates.spec import JoinSpec, Node, ReadySpec, Watched, WeightsFolder, WeightsSpec
+from tandem.gates.spec import (
+    ImageHost,
+    ImageSpec,
+    JoinSpec,
+    Node,
+    ReadySpec,
+    Watched,
+    WeightsFolder,
+    WeightsSpec,
+)
 from tandem.planner import Plan, make_plan
 from tandem.planner.checks import check_facts
 from tandem.settings import Settings, load_settings
@@ -144,6 +153,13 @@ def safetensors(data: bytes) -> bytes:
     tensor = {"dtype": "U8", "shape": [len(data)], "data_offsets": [0, len(data)]}
     header = json.dumps({"__metadata__": {"format": "pt"}, "tensor": tensor}).encode()
     return len(header).to_bytes(8, "little") + header + data
+
+
+def image_spec(hosts: int = 2, *, needs_ray: bool = True) -> ImageSpec:
+    """Return what an image gate over so many hosts looks at."""
+    members = (ImageHost(f"host-{n}", SshTarget(f"ops@host-{n}")) for n in range(1, hosts + 1))
+    image = f"registry.example/vllm@{DIGEST}"
+    return ImageSpec(tuple(members), image, needs_ray, "stacks/images/vllm@aaaaaaaaaaaa.json")
 
 
 def weights_spec(hosts: int = 2, revision: str | None = None) -> WeightsSpec:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
-from tandem.ssh import UNREACHABLE, last_line
+from tandem.ssh import UNREACHABLE, WITH_INPUT, last_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,19 @@ itself notices only after 30 seconds."""
 
 SSH_TRIES = 3
 """How often in a row a host may fail to answer before a gate gives up."""
+
+LONGEST_LINE = 4000
+"""Characters of a line that are printed, of at most six bytes each."""
+
+_UNTIL_INPUT_ENDS = """
+import os, sys, threading
+def end_with_input():
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
+threading.Thread(target=end_with_input, daemon=True).start()
+exec(compile(sys.argv.pop(1), "program", "exec"))
+"""
 
 _FORMAT = '{"state": {{json .State}}, "restarts": {{json .RestartCount}}}'
 
@@ -111,10 +124,12 @@ def log_tail(watched: Watched, lines: int = TAIL_LINES) -> str:
 def exec_python(watched: Watched, seconds: int, program: str, *words: str) -> tuple[str, ...]:
     """Return the command that runs a Python program in a container.
 
-    `docker exec` may hang for ever when its container ends under it: `timeout` ends it.
+    `docker exec` may hang for ever when its container ends under it: `timeout` ends it. What it
+    started in the container goes on without it, unless its input ends.
     """
-    command = ("docker", "exec", watched.container, "python3", "-c", program, *words)
-    return ("timeout", str(seconds), *command)
+    command = ("docker", "exec", "--interactive", watched.container, "python3", "-c")
+    limit = ("timeout", str(seconds))
+    return (*WITH_INPUT, *limit, *command, _UNTIL_INPUT_ENDS, program, *words)
 
 
 def exec_problem(answer: CompletedProcess[str]) -> str:
@@ -133,5 +148,17 @@ def with_log(state: ContainerState) -> str:
 
 
 def say(text: str) -> None:
-    """Print a line of progress; standard output is kept for the result."""
-    print(text, file=sys.stderr, flush=True)
+    """Print lines of progress, each cut where it is too long; standard output is for the result.
+
+    Pulumi's plugin stops reading at a line of 64 KiB, and the gate would wait for it for ever
+    (pulumi-command 1.2.1: Go's bufio.Scanner).
+    """
+    # In one piece: other threads print, too.
+    sys.stderr.write("".join(f"{_cut(line)}\n" for line in text.split("\n")))
+    sys.stderr.flush()
+
+
+def _cut(line: str) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    return f"{line[:LONGEST_LINE]} … (cut: {len(line)} characters)"

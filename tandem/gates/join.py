@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from tandem.gates.spec import Watched
 
 POLL_SECONDS = 2
+WATCH_SECONDS = 2
+"""How often the containers are looked at while a question is under way."""
 PATIENCE_SECONDS = 10
 """How long one question to Ray waits, inside the head's container, for the nodes to join."""
 _NEVER_STARTED = {"created", "dead", "missing"}
@@ -81,7 +83,7 @@ def _alive(spec: JoinSpec, watch: Watch, seconds: float) -> Nodes | None:
     answer = head.target.run_watched(
         *exec_python(head, LOOK_SECONDS, source("ray_contract.py"), *words),
         watch=lambda: _look(watch),
-        every=POLL_SECONDS,
+        every=WATCH_SECONDS,
     )
     try:
         alive: Nodes | None = json.loads(answer.stdout)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tandem.gates.spec import Watched
 
 POLL_SECONDS = 3
+WATCH_SECONDS = 3
+"""How often the containers are looked at while a question is under way."""
 PATIENCE_SECONDS = 60
 """How long one question waits, inside the container, for a server that is silent."""
 ASK_SECONDS = 720
@@ -100,7 +102,7 @@ def _ask(spec: ReadySpec, guard: _Guard) -> dict[str, Any]:
     if spec.key_file is not None:
         words.append(spec.key_file)
     command = exec_python(spec.server, ASK_SECONDS, source("ask.py"), *words)
-    answer = spec.server.target.run_watched(*command, watch=guard.check, every=POLL_SECONDS)
+    answer = spec.server.target.run_watched(*command, watch=guard.check, every=WATCH_SECONDS)
     try:
         result: dict[str, Any] = json.loads(answer.stdout)
     except json.JSONDecodeError:

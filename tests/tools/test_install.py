@@ -347,6 +347,25 @@ def test_run_leaves_the_official_tool_chain_alone(note: str | None, clone: Path)
     assert (path, home) == ("/usr/bin:/bin", "None")
 
 
+def test_run_keeps_state_where_make_does_until_a_backend_is_chosen(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    show = ("sh", "-c", 'echo "$PULUMI_BACKEND_URL ${PULUMI_CONFIG_PASSPHRASE-unset}"')
+    own = f"file://{clone}/.pulumi-state?metadata=skip"
+    assert run(clone, *show).stdout == f"{own} \n"
+    assert (clone / ".pulumi-state").is_dir()
+    program(tmp_path / ".pulumi" / "credentials.json", '{"current": "s3://states"}')
+    assert run(clone, *show).stdout == " unset\n"
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "file:///elsewhere")
+    assert run(clone, *show).stdout == "file:///elsewhere unset\n"
+    monkeypatch.setenv("PULUMI_BACKEND_URL", own)
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "words")
+    assert run(clone, *show).stdout == f"{own} words\n"
+
+
 def test_run_turns_the_update_check_off(clone: Path) -> None:
     assert run(clone, "printenv", "PULUMI_SKIP_UPDATE_CHECK").stdout == "true\n"
 

@@ -18,7 +18,7 @@ from tests.builders import weights_spec
 from tests.hub import COMMIT, StandInHub, shard, stand_in_hub
 
 if TYPE_CHECKING:
-    from tests.unit.gates.conftest import FakeDocker
+    from tests.unit.gates.docker import FakeDocker
 
 MANIFEST = Path("stacks/manifests/model.json")
 SHARD = "model.safetensors"

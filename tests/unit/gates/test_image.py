@@ -2,101 +2,97 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
+import platform
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tandem.errors import GateFailed
 from tandem.gates.image import look
-from tandem.gates.spec import ImageHost, ImageSpec
-from tandem.ssh import UNREACHABLE, SshTarget
+from tandem.gates.spec import ImageSpec
+from tandem.ssh import UNREACHABLE
 from tandem.survey.images import known_images
-from tests.builders import DIGEST
+from tests.builders import DIGEST, image_spec
+from tests.unit.gates.docker import IMAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
-    Answer = Callable[[dict[str, Any]], list[tuple[str, ...]]]
-    """Sets what `docker run` gives on each host, and returns what it is asked."""
+    from tests.unit.gates.docker import FakeDocker
 
-BOTH = {"python": "3.12.11", "ray": "2.60.0", "vllm": "0.32.0"}
+BOTH: dict[str, str | None] = {
+    "python": platform.python_version(),
+    "ray": "2.60.0",
+    "vllm": "0.32.0",
+}
 RECORD = Path("stacks/images/vllm@aaaaaaaaaaaa.json")
-IMAGE = f"registry.example/vllm@{DIGEST}"
 
 
-def spec(hosts: int = 2, *, needs_ray: bool = True) -> ImageSpec:
-    """Return what a gate over so many hosts looks at."""
-    members = (ImageHost(f"host-{n}", SshTarget(f"ops@host-{n}")) for n in range(1, hosts + 1))
-    return ImageSpec(tuple(members), IMAGE, needs_ray, RECORD.as_posix())
-
-
-@pytest.fixture
-def answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Answer:
-    """Return what lets hosts answer."""
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    asked: list[tuple[str, ...]] = []
 
-    def set_answers(answers: dict[str, Any]) -> list[tuple[str, ...]]:
-        def run(target: SshTarget, *command: str, **_: Any) -> subprocess.CompletedProcess[str]:
-            asked.append(command)
-            given = answers[target.destination.removeprefix("ops@")]
-            if isinstance(given, dict):
-                return subprocess.CompletedProcess(command, 0, json.dumps(given), "")
-            status, words = given
-            return subprocess.CompletedProcess(command, status, "", words)
 
-        monkeypatch.setattr(SshTarget, "run", run)
-        return asked
-
-    return set_answers
+def install(docker: FakeDocker, *images: Mapping[str, str | None]) -> None:
+    """Let each host's image have these versions."""
+    for number, image in enumerate(images, start=1):
+        installed = {name: version for name, version in image.items() if version is not None}
+        docker.versions[f"host-{number}"] = installed
 
 
 def test_versions_are_kept_and_read_by_the_next_survey(
-    answer: Answer, capsys: pytest.CaptureFixture[str]
+    docker: FakeDocker, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = answer({"host-1": BOTH, "host-2": BOTH})
-    assert look(spec()) == BOTH
+    install(docker, BOTH, BOTH)
+    assert look(image_spec()) == BOTH
     (image,) = known_images(RECORD.parent)
     assert (image.digest, image.vllm, image.ray) == (DIGEST, "0.32.0", "2.60.0")
-    assert "python 3.12.11, ray 2.60.0, vllm 0.32.0 on host-1, host-2" in capsys.readouterr().err
-    for command in asked:
-        assert {"--rm", "--network=none", "--pull=never"} <= set(command)
+    said = capsys.readouterr().err
+    assert f"python {BOTH['python']}, ray 2.60.0, vllm 0.32.0 on host-1, host-2" in said
     before = RECORD.stat().st_mtime_ns
-    look(spec())
+    look(image_spec())
     assert RECORD.stat().st_mtime_ns == before
 
 
+def test_a_container_that_tells_versions_does_not_stay_and_reaches_nothing(
+    docker: FakeDocker,
+) -> None:
+    install(docker, BOTH)
+    look(image_spec(1))
+    options = ["--rm", "--interactive", "--pull=never", "--network=none", "--log-driver=none"]
+    words = ["run", *options, "--entrypoint=python3", IMAGE, "-"]
+    assert docker.asked == [("host-1", "180", words)]
+
+
 def test_an_image_without_ray_is_refused_with_the_way_out_and_remembered(
-    answer: Answer,
+    docker: FakeDocker,
 ) -> None:
     without = BOTH | {"ray": None}
-    answer({"host-1": without, "host-2": without})
+    install(docker, without, without)
     with pytest.raises(GateFailed) as failed:
-        look(spec())
+        look(image_spec())
     said = str(failed.value)
-    assert f"{IMAGE} has no Ray (vLLM 0.32.0, Python 3.12.11), and 2 hosts need it" in said
+    assert f"{IMAGE} has no Ray (vLLM 0.32.0, Python {BOTH['python']}), and 2 hosts need it" in said
     assert f"`FROM {IMAGE}` and `RUN pip install ray==" in said
     (image,) = known_images(RECORD.parent)
     assert image.ray is None
 
 
 def test_a_single_host_needs_no_ray(
-    answer: Answer,
+    docker: FakeDocker,
 ) -> None:
     without = BOTH | {"ray": None}
-    answer({"host-1": without})
-    assert look(spec(1, needs_ray=False)) == without
+    install(docker, without)
+    assert look(image_spec(1, needs_ray=False)) == without
 
 
 def test_versions_that_differ_are_told_by_host_and_not_kept(
-    answer: Answer,
+    docker: FakeDocker,
 ) -> None:
-    answer({"host-1": BOTH, "host-2": BOTH | {"vllm": "0.19.1", "ray": None}})
+    install(docker, BOTH, BOTH | {"vllm": "0.19.1", "ray": None})
     with pytest.raises(GateFailed) as failed:
-        look(spec())
+        look(image_spec())
     lines = str(failed.value).splitlines()
     assert lines[1:3] == [
         "ray differs: 2.60.0 on host-1, none on host-2",
@@ -117,12 +113,13 @@ def test_versions_that_differ_are_told_by_host_and_not_kept(
     ],
 )
 def test_a_host_that_can_not_tell_is_named(
-    answer: Answer, given: tuple[int, str], said: str
+    docker: FakeDocker, given: tuple[int, str], said: str
 ) -> None:
-    answer({"host-1": BOTH, "host-2": given})
+    install(docker, BOTH)
+    docker.failures["host-2"] = given
     with pytest.raises(GateFailed, match=said):
-        look(spec())
+        look(image_spec())
 
 
 def test_the_spec_travels_as_json() -> None:
-    assert ImageSpec.from_json(spec().to_json()) == spec()
+    assert ImageSpec.from_json(image_spec().to_json()) == image_spec()

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tandem.errors import GateFailed
 from tandem.gates.keep import keep, keeping_logs
 from tandem.gates.spec import KeepSpec
-from tandem.ssh import UNREACHABLE, SshTarget
-from tests.builders import watched
-from tests.shell import program
+from tandem.ssh import UNREACHABLE
+from tandem.survey.logs import read_host_logs
+from tests.builders import settings, watched
+from tests.shell import host_here, program
+from tests.unit.gates.docker import RUNNING
+
+if TYPE_CHECKING:
+    from tests.unit.gates.docker import FakeDocker
 
 WORKER = "tandem-test-host-2-ray-worker"
 HEAD = "tandem-test-host-1-ray-head"
@@ -35,11 +40,14 @@ class Host:
 
     bin: Path
     state: Path
-    is_reachable: bool = True
 
     def says(self, *, found: str = "", problem: str = "", status: int = 0) -> None:
         text = f"found='{found}' problem='{problem}' status={status}\n"
         (self.bin / "docker.answers").write_text(text)
+
+    def is_lost(self) -> None:
+        words = "Warning: something else\nNo route to host"
+        program(self.bin / "ssh", f"echo '{words}' >&2\nexit {UNREACHABLE}")
 
     @property
     def folder(self) -> Path:
@@ -52,29 +60,11 @@ class Host:
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
-    made = Host(tmp_path / "bin", tmp_path / "state")
-    made.bin.mkdir()
+    made = Host(host_here(tmp_path, monkeypatch), tmp_path / "state")
+    monkeypatch.setenv("XDG_STATE_HOME", str(made.state))
     program(made.bin / "docker", DOCKER)
     (made.bin / "docker.log").write_text("first words\n")
     made.says(found='test {"container":"it"}')
-
-    def run(
-        target: SshTarget, *command: str, stdin: str = "", timeout: float | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        if not made.is_reachable:
-            words = "Warning: something else\nNo route to host\n"
-            return subprocess.CompletedProcess(command, UNREACHABLE, "", words)
-        path = f"{made.bin}:{os.environ['PATH']}"
-        return subprocess.run(
-            command,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={"PATH": path, "XDG_STATE_HOME": str(made.state), "HOME": str(tmp_path)},
-        )
-
-    monkeypatch.setattr(SshTarget, "run", run)
     return made
 
 
@@ -89,6 +79,31 @@ def test_the_end_of_the_log_is_kept_beside_how_the_container_ended(
     asked = (host.bin / "docker.asked").read_text()
     assert asked == "logs --timestamps --tail 2000 0123abcd\n"
     assert capsys.readouterr().err == f"kept the log of {WORKER} on host-2\n"
+
+
+def test_what_is_kept_of_a_container_is_read_as_the_logs_of_its_host(docker: FakeDocker) -> None:
+    ended = {"Status": "exited", "ExitCode": 137, "OOMKilled": True, "Error": "no device"}
+    docker.states[WORKER] = ended | {"FinishedAt": "2026-11-30T12:30:00Z"}
+    docker.restarts = lambda container, look: 3
+    docker.logs[WORKER] = "".join(f"line {number}\n" for number in range(3000))
+    assert keep(KeepSpec(watched(2), (), WORKER)) == {"kept": WORKER}
+    (log,) = read_host_logs(settings(2).hosts[1], "test", "kept", None).logs
+    assert (log.host, log.container, log.role) == ("host-2", WORKER, "worker")
+    assert [line.text for line in log.lines] == [f"line {number}" for number in range(1000, 3000)]
+    assert all(line.time for line in log.lines)
+    assert log.record is not None and log.record.kept is not None
+    assert log.record.model_dump() == {
+        "role": "worker",
+        "reason": "removed",
+        "kept": log.record.kept,
+        "status": "exited",
+        "started_at": RUNNING["StartedAt"],
+        "finished_at": "2026-11-30T12:30:00Z",
+        "exit_code": 137,
+        "oom_killed": True,
+        "restarts": 3,
+        "error": "no device",
+    }
 
 
 def test_nobody_else_on_the_host_reads_it(host: Host) -> None:
@@ -153,7 +168,7 @@ def test_a_disk_that_is_full_does_not_keep_a_container_alive(
 
 
 def test_a_host_that_does_not_answer_is_told_with_what_stays_and_the_ways_on(host: Host) -> None:
-    host.is_reachable = False
+    host.is_lost()
     with pytest.raises(GateFailed) as failed:
         keep(SPEC)
     assert str(failed.value).splitlines() == [
@@ -189,7 +204,7 @@ def test_a_gate_that_gives_up_says_what_could_not_be_kept(host: Host) -> None:
     def give_up() -> object:
         raise GateFailed("not joined")
 
-    host.is_reachable = False
+    host.is_lost()
     with pytest.raises(GateFailed, match=f"the log of {WORKER} is not kept: No route to host$"):
         keeping_logs("join", [watched(2)], give_up)
 

@@ -39,7 +39,12 @@ def test_a_container_of_this_deployment_is_stopped_and_removed(host: Path) -> No
     docker(host, "echo 0123abcd this-one")
     assert remove_unrecorded(watched(2), "this-one")
     lines = (host / "docker.asked").read_text().splitlines()
-    assert lines[1:] == ["stop --time 30 0123abcd", "rm --force 0123abcd"]
+    label = '{{.Id}} {{index .Config.Labels "dev.tandem.deployment"}}'
+    assert lines == [
+        f"inspect --type=container --format {label} {WORKER}",
+        "stop --time 30 0123abcd",
+        "rm --force 0123abcd",
+    ]
 
 
 @pytest.mark.parametrize("found", ["0123abcd another-one", "0123abcd ", "0123abcd <no value>"])

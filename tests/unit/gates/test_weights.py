@@ -20,7 +20,7 @@ from tandem.gates.weights import verify
 from tests.builders import safetensors, weights_spec
 
 if TYPE_CHECKING:
-    from tests.unit.gates.conftest import FakeDocker
+    from tests.unit.gates.docker import FakeDocker
 
 MANIFEST = Path("stacks/manifests/model.json")
 SHARD = "model-00002.safetensors"
@@ -244,7 +244,7 @@ def test_a_manifest_is_not_made_from_what_was_not_downloaded(
 
 
 def test_hosts_that_cannot_hash_are_all_told(folders: list[Path], docker: FakeDocker) -> None:
-    docker.reach = lambda destination, look: destination != "ops@host-1"
+    docker.reach = lambda host, look: host != "host-1"
     del docker.volumes["model-2"]
     assert told() == [
         "host host-1 does not answer: Connection timed out",
@@ -262,8 +262,8 @@ def test_when_the_gate_is_ended_the_hosts_end_too(folders: list[Path], docker: F
     with pytest.raises(KeyboardInterrupt):
         verify(weights_spec())
     timer.join()
-    assert len(docker.started) == 2
-    assert all(process.poll() is not None for process in docker.started)
+    assert len(docker.pids) == 2
+    assert docker.is_idle
 
 
 def test_a_host_that_says_nothing_any_more_ends_the_gate(
@@ -275,7 +275,7 @@ def test_a_host_that_says_nothing_any_more_ends_the_gate(
         file.truncate(1024**4)
     (line,) = told()
     assert line == "host-2 has said nothing for 4 s"
-    assert all(process.poll() is not None for process in docker.started)
+    assert docker.is_idle
 
 
 def test_the_model_is_read_only_and_without_network_in_a_container_that_does_not_stay() -> None:

@@ -1,54 +1,12 @@
 """The question to a server, over a real connection."""
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tandem.remote.ask import ask, main
-
-MODELS = {"data": [{"id": "model"}, {"id": "other"}]}
-
-
-@contextmanager
-def served(answers: dict[str, tuple[int, Any]], key: str = "") -> Iterator[str]:
-    """Serve JSON by path on 127.0.0.1, to those who send the key if there is one; give the URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            status, body = answers.get(self.path, (404, {}))
-            if key and self.headers.get("Authorization") != f"Bearer {key}":
-                status, body = 401, {"error": "Unauthorized"}
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
-
-        do_POST = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def chat(message: dict[str, Any]) -> dict[str, tuple[int, Any]]:
-    return {
-        "/v1/models": (200, MODELS),
-        "/v1/chat/completions": (200, {"choices": [{"message": message}]}),
-    }
+from tests.api import MODELS, chat, served
 
 
 def test_a_chat_is_answered() -> None:

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"slices"
 	"strings"
 	"sync"
 
@@ -12,69 +14,78 @@ import (
 // logFunc shows one line next to a resource.
 type logFunc func(ctx context.Context, urn resource.URN, line string)
 
-const (
-	maxLine = 64 << 10 // bytes; a longer line is shown in pieces, so that nothing waits for its end
-	maxTail = 8 << 10  // bytes of output repeated in an error
-)
+// longLine is the length in bytes, without the newline, from which a line cannot be shown: the size of the official
+// plugin's buffer, Go's bufio.MaxScanTokenSize.
+const longLine = 64 << 10
 
-// lineWriter shows each line as soon as it is complete.
+// lineWriter shows each line as soon as it is complete; two streams may write to it.
 type lineWriter struct {
 	show    func(string)
-	enabled bool
+	tooLong func()
+	mutex   sync.Mutex
 	pending []byte
+	failed  bool
 }
 
+// unless is the writer of a stream, or nowhere if logging is one of those that hide the stream.
+func (w *lineWriter) unless(logging string, hiding ...string) io.Writer {
+	if slices.Contains(hiding, logging) {
+		return io.Discard
+	}
+	return w
+}
+
+// Write fails from the first long line on, which closes the command's pipe.
 func (w *lineWriter) Write(data []byte) (int, error) {
-	if !w.enabled {
-		return len(data), nil
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.failed {
+		return 0, errLongLine
 	}
 	w.pending = append(w.pending, data...)
 	for {
 		end := bytes.IndexByte(w.pending, '\n')
 		switch {
-		case end >= 0 && end <= maxLine:
-			w.show(strings.TrimSuffix(string(w.pending[:end]), "\r"))
-			w.pending = w.pending[end+1:]
-		case len(w.pending) > maxLine:
-			w.show(string(w.pending[:maxLine]))
-			w.pending = w.pending[maxLine:]
-		default:
+		case end >= longLine, end < 0 && len(w.pending) >= longLine:
+			w.failed, w.pending = true, nil
+			w.tooLong()
+			return 0, errLongLine
+		case end < 0:
 			return len(data), nil
 		}
+		w.showLine(w.pending[:end])
+		w.pending = w.pending[end+1:]
 	}
 }
 
 // flush shows a last line that has no newline.
 func (w *lineWriter) flush() {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
 	if len(w.pending) > 0 {
-		w.show(string(w.pending))
+		w.showLine(w.pending)
 		w.pending = nil
 	}
 }
 
-// tail keeps the end of what two streams wrote, in the order it came.
-type tail struct {
-	mutex sync.Mutex
-	kept  []byte
-	cut   bool
+func (w *lineWriter) showLine(line []byte) {
+	w.show(strings.TrimSuffix(string(line), "\r"))
 }
 
-func (t *tail) Write(data []byte) (int, error) {
-	t.mutex.Lock()
-	defer t.mutex.Unlock()
-	t.kept = append(t.kept, data...)
-	if over := len(t.kept) - maxTail; over > 0 {
-		t.kept, t.cut = t.kept[over:], true
-	}
-	return len(data), nil
+// transcript is what two streams wrote, in the order it came.
+type transcript struct {
+	mutex  sync.Mutex
+	buffer bytes.Buffer
 }
 
-func (t *tail) String() string {
+func (t *transcript) Write(data []byte) (int, error) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	kept := strings.ToValidUTF8(string(t.kept), "")
-	if t.cut {
-		return "…" + kept
-	}
-	return kept
+	return t.buffer.Write(data)
+}
+
+func (t *transcript) String() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	return t.buffer.String()
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 	sdk "github.com/pulumi/pulumi/sdk/v3/go/pulumi/provider"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
@@ -20,16 +19,12 @@ import (
 var version = "0.0.0-dev"
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == guardArgument {
-		guard(os.Args[2:])
-		return
-	}
 	err := sdk.Main("command", func(host *sdk.HostClient) (pulumirpc.ResourceProviderServer, error) {
 		parsed, err := semver.Parse(version)
 		if err != nil {
 			return nil, fmt.Errorf("version of the plugin: %w", err)
 		}
-		return plugin.NewProviderServer(newProvider(parsed, engineLog(host))), nil
+		return newServer(newProvider(parsed, engineLog(host))), nil
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -8,19 +8,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
-	"syscall"
-	"time"
-)
-
-const (
-	// grace is the time between TERM and KILL; the engine gives a plugin 5 s to end.
-	grace = 3 * time.Second
-	// settle is the time a killed process gets to close its pipes; one that left its group may hold them for ever.
-	settle = time.Second
 )
 
 var defaultInterpreter = []string{"/bin/sh", "-c"}
+
+// errLongLine ends a command that would never end with the official plugin.
+var errLongLine = errors.New("a shown line has 64 KiB or more, where the official plugin stops reading and `up` hangs")
 
 // outputs are what a command printed, without the last newline.
 type outputs struct{ stdout, stderr string }
@@ -32,62 +27,39 @@ type process struct {
 	previous outputs
 }
 
-// run waits for the command and shows its lines as they come; when ctx ends, the command's process group is ended.
+// run waits for the command and for everybody who holds its pipes, and shows its lines as they come.
+//
+// When ctx ends, the direct child gets KILL. What the child has started goes on, and is waited for without limit.
 func (p process) run(ctx context.Context, show func(string)) (outputs, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	var stdout, stderr bytes.Buffer
-	var shown tail
-	outLines := &lineWriter{show: show, enabled: p.Logging != "stderr" && p.Logging != "none"}
-	errLines := &lineWriter{show: show, enabled: p.Logging != "stdout" && p.Logging != "none"}
+	var both transcript
+	// One for both streams: half a line of the one may be joined to a line of the other.
+	lines := &lineWriter{show: show, tooLong: func() { end(errLongLine) }}
 
-	if p.Dir != "" {
-		// Without this, a missing folder is reported as a missing interpreter.
-		if _, err := os.Stat(p.Dir); err != nil {
-			return outputs{}, p.failure(err, "")
-		}
+	cmd := p.prepare(ctx)
+	cmd.Stdout = io.MultiWriter(&stdout, &both, lines.unless(p.Logging, "stderr", "none"))
+	cmd.Stderr = io.MultiWriter(&stderr, &both, lines.unless(p.Logging, "stdout", "none"))
+	err := cmd.Run()
+	lines.flush()
+	if errors.Is(context.Cause(ctx), errLongLine) {
+		err = errLongLine
 	}
-	cmd := p.prepare()
-	cmd.Stdout = io.MultiWriter(&stdout, &shown, outLines)
-	cmd.Stderr = io.MultiWriter(&stderr, &shown, errLines)
-	if err := cmd.Start(); err != nil {
-		return outputs{}, p.failure(err, "")
-	}
-	release, err := startGuard(cmd.Process.Pid)
 	if err != nil {
-		endGroup(cmd.Process.Pid)
-		return outputs{}, errors.Join(err, cmd.Wait())
-	}
-	defer release()
-
-	finished := make(chan error, 1)
-	go func() { finished <- cmd.Wait() }()
-	select {
-	case err = <-finished:
-	case <-ctx.Done():
-		endGroup(cmd.Process.Pid)
-		select {
-		case <-finished:
-		case <-time.After(settle):
-		}
-		return outputs{}, p.failure(interruption(ctx), shown.String())
-	}
-	outLines.flush()
-	errLines.flush()
-	if err != nil {
-		return outputs{}, p.failure(err, shown.String())
+		return outputs{}, fmt.Errorf("%w: running %q:\n%s", err, p.command, both.String())
 	}
 	return outputs{stdout: printed(&stdout), stderr: printed(&stderr)}, nil
 }
 
-// prepare gives the command a process group of its own and the working directory of the plugin: the project's folder.
-func (p process) prepare() *exec.Cmd {
+// prepare leaves the command in the plugin's process group and, unless told otherwise, in the project's folder.
+func (p process) prepare(ctx context.Context) *exec.Cmd {
 	interpreter := p.Interpreter
 	if len(interpreter) == 0 {
 		interpreter = defaultInterpreter
 	}
-	arguments := append(append([]string{}, interpreter[1:]...), p.command)
-	cmd := exec.Command(interpreter[0], arguments...)
+	cmd := exec.CommandContext(ctx, interpreter[0], append(slices.Clone(interpreter[1:]), p.command)...)
 	cmd.Dir = p.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.Stdin != "" {
 		cmd.Stdin = strings.NewReader(p.Stdin)
 	}
@@ -106,22 +78,7 @@ func (p process) prepare() *exec.Cmd {
 	return cmd
 }
 
-// failure says what happened, to which command (its first line), and what it printed last.
-func (p process) failure(err error, printed string) error {
-	first, _, more := strings.Cut(p.command, "\n")
-	if more {
-		first += " …"
-	}
-	return fmt.Errorf("%w: running %q\n%s", err, first, strings.TrimSpace(printed))
-}
-
-func interruption(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.New("timed out (customTimeouts)")
-	}
-	return errors.New("canceled")
-}
-
+// printed keeps bytes that are not UTF-8: the answer to the engine then fails, as the official plugin's does.
 func printed(buffer *bytes.Buffer) string {
-	return strings.ToValidUTF8(strings.TrimSuffix(buffer.String(), "\n"), "\uFFFD")
+	return strings.TrimSuffix(buffer.String(), "\n")
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -14,15 +14,6 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
 )
-
-// TestMain lets the test binary play the guard, as the plugin's own binary does.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == guardArgument {
-		guard(os.Args[2:])
-		return
-	}
-	os.Exit(m.Run())
-}
 
 func within(t *testing.T, limit time.Duration, what string, is func() bool) {
 	t.Helper()
@@ -33,28 +24,24 @@ func within(t *testing.T, limit time.Duration, what string, is func() bool) {
 	}
 }
 
-// startLong starts a command with a child of its own and returns the ids that both wrote and the operation's error.
-func startLong(t *testing.T, p *provider, ctx context.Context, script string, timeout float64) ([2]int, chan error) {
+// startLong starts a shell with a child that holds its pipes; it returns both ids and the operation's error.
+func startLong(t *testing.T, p *provider, ctx context.Context, timeout float64) (shell, child int, done chan error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pids")
-	done := make(chan error, 1)
+	done = make(chan error, 1)
 	go func() {
 		_, err := p.Create(ctx, plugin.CreateRequest{URN: urn, Timeout: timeout, Properties: propertyMap(properties{
-			"create": script + ` sleep 60 & echo $$ $! > "$FILE.tmp"; mv "$FILE.tmp" "$FILE"; wait; wait`, "environment": properties{"FILE": file},
+			"create":      `sleep 60 & echo $$ $! > "$FILE.tmp"; mv "$FILE.tmp" "$FILE"; wait`,
+			"environment": properties{"FILE": file},
 		})})
 		done <- err
 	}()
-	var pids [2]int
 	within(t, 20*time.Second, "the command writes its process ids", func() bool {
-		fields := strings.Fields(readFile(file))
-		if len(fields) != 2 {
-			return false
-		}
-		pids[0], _ = strconv.Atoi(fields[0])
-		pids[1], _ = strconv.Atoi(fields[1])
-		return true
+		_, err := fmt.Sscan(readFile(file), &shell, &child)
+		return err == nil
 	})
-	return pids, done
+	t.Cleanup(func() { _ = syscall.Kill(child, syscall.SIGKILL) })
+	return shell, child, done
 }
 
 func readFile(path string) string {
@@ -65,95 +52,68 @@ func readFile(path string) string {
 	return string(content)
 }
 
-func gone(pids [2]int) func() bool {
-	return func() bool {
-		for _, pid := range pids {
-			stat := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
-			if stat == "" {
-				stat = "x) Z" // no /proc on this system, or no such process: signal 0 decides
+func runs(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func TestTheEndOfAnOperationKillsTheChildAndWaitsForItsPipes(t *testing.T) {
+	requestGone := func(_ *provider, hangUp func()) { hangUp() }
+	cancelled := func(p *provider, _ func()) { _ = p.SignalCancellation(context.Background()) }
+	cases := map[string]struct {
+		timeout float64
+		end     func(p *provider, hangUp func())
+	}{
+		"canceled":       {0, cancelled},
+		"engine is gone": {0, requestGone},
+		"custom timeout": {2.9, func(*provider, func()) {}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, _ := newTestProvider()
+			ctx, hangUp := context.WithCancel(t.Context())
+			defer hangUp()
+			shell, child, done := startLong(t, p, ctx, c.timeout)
+			c.end(p, hangUp)
+			within(t, 10*time.Second, "the shell is gone", func() bool { return !runs(shell) })
+			select {
+			case err := <-done:
+				t.Fatalf("it did not wait for the pipes: %v", err)
+			case <-time.After(500 * time.Millisecond):
 			}
-			zombie := strings.Contains(stat, ") Z")
-			if syscall.Kill(pid, 0) == nil && !(zombie && readFile("/proc/self/stat") != "") {
-				return false
+			if !runs(child) {
+				t.Fatal("more than the direct child was killed")
 			}
-		}
-		return true
-	}
-}
-
-func TestCancelEndsTheCommandAndItsChildren(t *testing.T) {
-	p, _ := newTestProvider()
-	pids, done := startLong(t, p, t.Context(), "", 0)
-	start := time.Now()
-	if err := p.SignalCancellation(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "canceled") {
-		t.Errorf("got %v", err)
-	}
-	if took := time.Since(start); took > grace {
-		t.Errorf("TERM was not enough: %s", took)
-	}
-	within(t, 5*time.Second, "both processes are gone", gone(pids))
-}
-
-func TestACommandThatIgnoresTermIsKilled(t *testing.T) {
-	p, _ := newTestProvider()
-	pids, done := startLong(t, p, t.Context(), "trap '' TERM;", 0)
-	start := time.Now()
-	p.cancel()
-	<-done
-	if took := time.Since(start); took > 5*time.Second {
-		t.Errorf("took %s, the engine waits for 5 s only", took)
-	}
-	within(t, 5*time.Second, "both processes are gone", gone(pids))
-}
-
-func TestTheEndOfTheRequestEndsTheCommand(t *testing.T) {
-	p, _ := newTestProvider()
-	ctx, hangUp := context.WithCancel(t.Context())
-	pids, done := startLong(t, p, ctx, "", 0)
-	hangUp()
-	<-done
-	within(t, 5*time.Second, "both processes are gone", gone(pids))
-}
-
-func TestCustomTimeout(t *testing.T) {
-	p, _ := newTestProvider()
-	pids, done := startLong(t, p, t.Context(), "", 0.5)
-	if err := <-done; err == nil || !strings.Contains(err.Error(), "timed out") {
-		t.Errorf("got %v", err)
-	}
-	within(t, 5*time.Second, "both processes are gone", gone(pids))
-}
-
-func TestTheGuardEndsTheGroupOfADeadPlugin(t *testing.T) {
-	cmd := exec.Command("/bin/sh", "-c", "sleep 60 & wait")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	watcher := exec.Command(os.Args[0], guardArgument, strconv.Itoa(cmd.Process.Pid))
-	alive, err := watcher.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := watcher.Start(); err != nil {
-		t.Fatal(err)
-	}
-	_ = alive.Close() // what the kernel does when the plugin is killed
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	select {
-	case <-ended:
-	case <-time.After(10 * time.Second):
-		t.Error("the command lives on")
-	}
-	_ = watcher.Wait()
-	if err := syscall.Kill(-cmd.Process.Pid, 0); !errors.Is(err, syscall.ESRCH) {
-		within(t, 5*time.Second, "the group is gone", func() bool {
-			return errors.Is(syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH)
+			_ = syscall.Kill(child, syscall.SIGKILL)
+			if err := <-done; err == nil || !strings.HasPrefix(err.Error(), "signal: killed: running ") {
+				t.Errorf("got %v", err)
+			}
 		})
+	}
+}
+
+func TestACustomTimeoutCountsWholeSeconds(t *testing.T) {
+	p, _ := newTestProvider()
+	_, err := p.Create(t.Context(), plugin.CreateRequest{
+		URN: urn, Timeout: 0.9, Properties: propertyMap(properties{"create": "true"}),
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "context deadline exceeded: running ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNothingStartsAfterACancel(t *testing.T) {
+	p, _ := newTestProvider()
+	p.cancel()
+	_, err := p.Create(t.Context(), plugin.CreateRequest{URN: urn, Properties: propertyMap(properties{"create": "true"})})
+	if err == nil || !strings.HasPrefix(err.Error(), "context canceled: running ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestACommandStaysInThePluginsProcessGroup(t *testing.T) {
+	p, _ := newTestProvider()
+	shell, _, _ := startLong(t, p, t.Context(), 0)
+	defer p.cancel()
+	if group, err := syscall.Getpgid(shell); err != nil || group != syscall.Getpgrp() {
+		t.Errorf("its group is %d (%v), the plugin's %d", group, err, syscall.Getpgrp())
 	}
 }
 
@@ -220,53 +180,71 @@ func TestLoggingChoosesTheStreams(t *testing.T) {
 	}
 }
 
-func TestALineLongerThanTheBufferDoesNotBlock(t *testing.T) {
+// xs prints a line of that many bytes.
+func xs(bytes int) string {
+	return fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x; echo", bytes)
+}
+
+func TestALineBelow64KiBIsShownWhole(t *testing.T) {
 	p, lines := newTestProvider()
-	response, err := p.Create(t.Context(), plugin.CreateRequest{URN: urn, Properties: propertyMap(properties{
-		"create": "head -c 300000 /dev/zero | tr '\\0' x; echo; echo end",
-	})})
-	if err != nil {
+	if _, err := p.Create(t.Context(), plugin.CreateRequest{URN: urn, Properties: propertyMap(properties{
+		"create": xs(longLine-1) + "; printf '\\r\\nend\\r'",
+	})}); err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Repeat("x", 300000)
-	if got := response.Properties["stdout"].StringValue(); got != want+"\nend" {
-		t.Errorf("captured %d bytes", len(got))
+	if got := []int{len(<-lines), len(<-lines)}; !slices.Equal(got, []int{longLine - 1, 0}) {
+		t.Errorf("lines of %d bytes", got)
 	}
-	close(lines)
-	shown, last := "", ""
-	for line := range lines {
-		if len(line) > maxLine {
-			t.Errorf("a piece of %d bytes", len(line))
-		}
-		shown, last = shown+line, line
-	}
-	if shown != want+"end" || last != "end" {
-		t.Errorf("shown %d bytes, last %q", len(shown), last)
+	if got := <-lines; got != "end" || len(lines) != 0 {
+		t.Errorf("the last line is %q, and %d more", got, len(lines))
 	}
 }
 
-func TestAFailureNamesStatusCommandAndOutput(t *testing.T) {
+func TestALineOf64KiBEndsTheCommandWithTheReason(t *testing.T) {
+	for name, c := range map[string]string{
+		"with its end":     xs(longLine),
+		"without an end":   "yes | tr -d '\\n' | head -c 1000000",
+		"on stderr":        "{ " + xs(longLine) + "; } >&2",
+		"and then silence": xs(longLine) + "; exec sleep 300",
+		"by a child":       "{ yes | tr -d '\\n'; } & wait",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := newTestProvider()
+			start := time.Now()
+			_, err := p.Create(t.Context(), plugin.CreateRequest{URN: urn, Properties: propertyMap(properties{"create": c})})
+			if err == nil || !strings.HasPrefix(err.Error(), errLongLine.Error()+": running ") {
+				t.Errorf("got %.200v", err)
+			}
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+}
+
+func TestALineThatIsNotShownMayBeLong(t *testing.T) {
+	for logging, redirect := range map[string]string{"none": "", "stderr": "", "stdout": " >&2"} {
+		create(t, properties{"create": "{ " + xs(3*longLine) + "; }" + redirect, "logging": logging})
+	}
+}
+
+func TestAFailureNamesStatusCommandAndAllOutput(t *testing.T) {
 	p, _ := newTestProvider()
+	command := "echo to stdout\necho to stderr >&2\n" + xs(300000) + "\nexit 3"
 	_, err := p.Create(t.Context(), plugin.CreateRequest{URN: urn, Properties: propertyMap(properties{
-		"create": "echo to stdout\necho to stderr >&2\nexit 3",
+		"create": command, "logging": "none",
 	})})
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, part := range []string{"exit status 3", `"echo to stdout …"`, "\nto stdout", "\nto stderr"} {
-		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q lacks %q", err, part)
-		}
+	start, output, _ := strings.Cut(err.Error(), ":\n")
+	if want := fmt.Sprintf("exit status 3: running %q", command); start != want {
+		t.Errorf("got %q, want %q", start, want)
 	}
-}
-
-func TestAFailureRepeatsTheEndOfALongOutputOnly(t *testing.T) {
-	p, _ := newTestProvider()
-	_, err := p.Create(t.Context(), plugin.CreateRequest{URN: urn, Properties: propertyMap(properties{
-		"create": "yes | head -n 50000; echo the reason; exit 1", "logging": "none",
-	})})
-	if err == nil || len(err.Error()) > maxTail+200 || !strings.HasSuffix(err.Error(), "the reason") {
-		t.Errorf("%d bytes", len(err.Error()))
+	for _, part := range []string{"to stdout\n", "to stderr\n", strings.Repeat("x", 300000) + "\n"} {
+		if !strings.Contains(output, part) {
+			t.Errorf("%d bytes of output lack %.20q", len(output), part)
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/blang/semver"
@@ -63,7 +62,8 @@ func (p *provider) Check(_ context.Context, r plugin.CheckRequest) (plugin.Check
 	return plugin.CheckResponse{Properties: r.News, Failures: check(r.News)}, nil
 }
 
-// Diff compares old and new inputs; a changed trigger replaces the resource, everything else updates it.
+// Diff compares old and new inputs. New or removed triggers replace the resource. A change within them is an update
+// here: what makes it a replacement is an option that the SDK sets, as with the official plugin.
 func (p *provider) Diff(_ context.Context, r plugin.DiffRequest) (plugin.DiffResult, error) {
 	olds, news := r.OldInputs.Copy(), r.NewInputs.Copy()
 	for _, properties := range []resource.PropertyMap{olds, news} {
@@ -83,12 +83,10 @@ func (p *provider) Diff(_ context.Context, r plugin.DiffRequest) (plugin.DiffRes
 	if changes == nil || !changes.AnyChanges() {
 		return plugin.DiffResult{Changes: plugin.DiffNone}, nil
 	}
-	details := plugin.NewDetailedDiffFromObjectDiff(changes, true)
-	for path, change := range details {
-		if path == "triggers" || strings.HasPrefix(path, "triggers[") {
-			change.Kind = change.Kind.AsReplace()
-			details[path] = change
-		}
+	details := plugin.NewDetailedDiffFromObjectDiff(changes, false)
+	if change, changed := details["triggers"]; changed {
+		change.Kind = change.Kind.AsReplace()
+		details["triggers"] = change
 	}
 	return plugin.DiffResult{Changes: plugin.DiffSome, DetailedDiff: details}, nil
 }
@@ -168,9 +166,13 @@ func (p *provider) run(ctx context.Context, urn resource.URN, timeout float64, p
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(p.root, cancel)()
-	if timeout > 0 {
+	if p.root.Err() != nil {
+		cancel() // at once: after Cancel no command starts
+	}
+	if timeout != 0 {
 		var expire context.CancelFunc
-		ctx, expire = context.WithTimeout(ctx, time.Duration(timeout*float64(time.Second)))
+		// Whole seconds, as the official plugin counts them (pulumi-go-provider 1.3.0, middleware/cancel).
+		ctx, expire = context.WithTimeout(ctx, time.Duration(timeout)*time.Second)
 		defer expire()
 	}
 	return pr.run(ctx, func(line string) { p.log(ctx, urn, line) })
@@ -180,12 +182,9 @@ func outputsOf(state resource.PropertyMap) outputs {
 	return outputs{stdout: text(state["stdout"]), stderr: text(state["stderr"])}
 }
 
-// withOutputs adds the outputs to the inputs; a secret input makes them secret, for a command may print what it got.
+// withOutputs adds the outputs to the inputs. They are not secret, even where an input is.
 func withOutputs(in resource.PropertyMap, stdout, stderr resource.PropertyValue) resource.PropertyMap {
 	state := in.Copy()
-	if in.ContainsSecrets() {
-		stdout, stderr = resource.MakeSecret(stdout), resource.MakeSecret(stderr)
-	}
 	state["stdout"], state["stderr"] = stdout, stderr
 	return state
 }

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
 	"github.com/blang/semver"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/plugin"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
 const urn = resource.URN("urn:pulumi:dev::project::command:local:Command::gate")
@@ -64,14 +66,13 @@ func TestStdinEnvironmentDirAndInterpreter(t *testing.T) {
 		inputs properties
 		want   string
 	}{
-		"stdin":           {properties{"create": "cat", "stdin": "line\nno newline"}, "line\nno newline"},
-		"no stdin":        {properties{"create": "cat"}, ""},
-		"unread stdin":    {properties{"create": "true", "stdin": strings.Repeat("x", 1<<20)}, ""},
-		"environment":     {properties{"create": `echo "$A"`, "environment": properties{"A": "b c"}}, "b c"},
-		"dir":             {properties{"create": "pwd", "dir": dir}, dir},
-		"interpreter":     {properties{"create": "$0 is text", "interpreter": []any{"/bin/echo", "-n"}}, "$0 is text"},
-		"nothing to do":   {properties{}, ""},
-		"no invalid text": {properties{"create": `printf '\377'`}, "\uFFFD"},
+		"stdin":         {properties{"create": "cat", "stdin": "line\nno newline"}, "line\nno newline"},
+		"no stdin":      {properties{"create": "cat"}, ""},
+		"unread stdin":  {properties{"create": "true", "stdin": strings.Repeat("x", 1<<20)}, ""},
+		"environment":   {properties{"create": `echo "$A"`, "environment": properties{"A": "b c"}}, "b c"},
+		"dir":           {properties{"create": "pwd", "dir": dir}, dir},
+		"interpreter":   {properties{"create": "$0 is text", "interpreter": []any{"/bin/echo", "-n"}}, "$0 is text"},
+		"nothing to do": {properties{}, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,43 +151,85 @@ func TestDeleteRunsFromTheState(t *testing.T) {
 }
 
 func TestDiff(t *testing.T) {
-	olds := properties{"create": "a", "triggers": []any{"1"}, "version": "1.2.0"}
+	olds := properties{"create": "a", "triggers": []any{"1"}, "environment": properties{"A": "1", "b.c": "1"}}
+	with := func(changes properties) properties {
+		news := maps.Clone(olds)
+		maps.Copy(news, changes)
+		return news
+	}
+	noTriggers := with(nil)
+	delete(noTriggers, "triggers")
+	type kinds = map[string]pulumirpc.PropertyDiff_Kind
 	cases := map[string]struct {
-		news    properties
-		ignored []string
-		want    map[string]plugin.DiffKind
+		news     properties
+		ignored  []string
+		want     kinds
+		diffs    string
+		replaces string
 	}{
-		"nothing":         {properties{"create": "a", "triggers": []any{"1"}}, nil, nil},
-		"create":          {properties{"create": "b", "triggers": []any{"1"}}, nil, map[string]plugin.DiffKind{"create": plugin.DiffUpdate}},
-		"ignored":         {properties{"create": "b", "triggers": []any{"1"}}, []string{"create"}, nil},
-		"trigger":         {properties{"create": "a", "triggers": []any{"2"}}, nil, map[string]plugin.DiffKind{"triggers[0]": plugin.DiffUpdateReplace}},
-		"another trigger": {properties{"create": "a", "triggers": []any{"1", "2"}}, nil, map[string]plugin.DiffKind{"triggers[1]": plugin.DiffAddReplace}},
-		"no triggers":     {properties{"create": "a"}, nil, map[string]plugin.DiffKind{"triggers": plugin.DiffDeleteReplace}},
-		"stdin":           {properties{"create": "a", "triggers": []any{"1"}, "stdin": "x"}, nil, map[string]plugin.DiffKind{"stdin": plugin.DiffAdd}},
+		"nothing": {news: with(properties{"version": "1.2.1", "__internal": "x"})},
+		"ignored": {news: with(properties{"create": "b"}), ignored: []string{"create"}},
+		"create":  {with(properties{"create": "b"}), nil, kinds{"create": pulumirpc.PropertyDiff_UPDATE}, "create", ""},
+		"stdin":   {with(properties{"stdin": "x"}), nil, kinds{"stdin": pulumirpc.PropertyDiff_ADD}, "stdin", ""},
+		"variables": {
+			with(properties{"environment": properties{"A": "2", "b.c": "2"}}), nil,
+			kinds{"environment.A": pulumirpc.PropertyDiff_UPDATE, `environment["b.c"]`: pulumirpc.PropertyDiff_UPDATE},
+			"environment", "",
+		},
+		"trigger": {
+			with(properties{"triggers": []any{"2"}}), nil,
+			kinds{"triggers[0]": pulumirpc.PropertyDiff_UPDATE}, "triggers", "",
+		},
+		"another trigger": {
+			with(properties{"triggers": []any{"1", "2"}}), nil,
+			kinds{"triggers[1]": pulumirpc.PropertyDiff_ADD}, "triggers", "",
+		},
+		"no triggers": {
+			noTriggers, nil, kinds{"triggers": pulumirpc.PropertyDiff_DELETE_REPLACE}, "triggers", "triggers",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			provider, _ := newTestProvider()
-			diff, err := provider.Diff(t.Context(), plugin.DiffRequest{
-				URN: urn, OldInputs: propertyMap(olds), NewInputs: propertyMap(c.news), IgnoreChanges: c.ignored,
-			})
+			diff, err := newServer(provider).Diff(t.Context(), diffRequest(t, olds, c.news, c.ignored))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(diff.DetailedDiff) != len(c.want) || (diff.Changes == plugin.DiffSome) != (len(c.want) > 0) {
-				t.Fatalf("got %v", diff)
-			}
-			for path, kind := range c.want {
-				if diff.DetailedDiff[path].Kind != kind {
-					t.Errorf("%s: got %v, want %v", path, diff.DetailedDiff[path].Kind, kind)
+			got := kinds{}
+			for path, detail := range diff.DetailedDiff {
+				got[path] = detail.Kind
+				if detail.InputDiff {
+					t.Errorf("%s is shown from inputs", path)
 				}
+			}
+			if !maps.Equal(got, c.want) || !diff.HasDetailedDiff {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+			if (diff.Changes == pulumirpc.DiffResponse_DIFF_SOME) != (len(c.want) > 0) {
+				t.Errorf("changes: %v", diff.Changes)
+			}
+			if strings.Join(diff.Diffs, " ") != c.diffs || strings.Join(diff.Replaces, " ") != c.replaces {
+				t.Errorf("diffs %q, replaces %q", diff.Diffs, diff.Replaces)
 			}
 		})
 	}
 }
 
-func TestASecretInputMakesTheOutputsSecret(t *testing.T) {
-	inputs := propertyMap(properties{"create": `echo "$TOKEN"`})
+func diffRequest(t *testing.T, olds, news properties, ignored []string) *pulumirpc.DiffRequest {
+	t.Helper()
+	old, err := plugin.MarshalProperties(propertyMap(olds), plugin.MarshalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := plugin.MarshalProperties(propertyMap(news), plugin.MarshalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &pulumirpc.DiffRequest{Urn: string(urn), OldInputs: old, News: now, IgnoreChanges: ignored}
+}
+
+func TestASecretInputStaysSecretAndTheOutputsArePlain(t *testing.T) {
+	inputs := propertyMap(properties{"create": `echo "$TOKEN"; echo err >&2`})
 	inputs["environment"] = resource.NewProperty(resource.PropertyMap{
 		"TOKEN": resource.MakeSecret(resource.NewProperty("hush")),
 	})
@@ -195,18 +238,30 @@ func TestASecretInputMakesTheOutputsSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stdout := created.Properties["stdout"]
-	if !stdout.IsSecret() || text(stdout) != "hush" || !created.Properties["stderr"].IsSecret() {
-		t.Errorf("stdout is %v", stdout)
+	plain := propertyMap(properties{"stdout": "hush", "stderr": "err"})
+	for key, want := range plain {
+		if got := created.Properties[key]; !got.DeepEquals(want) {
+			t.Errorf("%s is %v", key, got)
+		}
 	}
 	if !created.Properties["environment"].DeepEquals(inputs["environment"]) {
 		t.Error("the input itself is secret no more")
 	}
+	// As a state written by an older stand-in, or by the option additionalSecretOutputs.
+	created.Properties["stdout"] = resource.MakeSecret(created.Properties["stdout"])
 	updated, err := provider.Update(t.Context(), plugin.UpdateRequest{
-		URN: urn, NewInputs: propertyMap(properties{"create": `echo "$PULUMI_COMMAND_STDOUT"`}), OldOutputs: created.Properties,
+		URN: urn, OldOutputs: created.Properties,
+		NewInputs: propertyMap(properties{"create": `echo "$PULUMI_COMMAND_STDOUT"`}),
 	})
-	if err != nil || text(updated.Properties["stdout"]) != "hush" {
+	if err != nil || !updated.Properties["stdout"].DeepEquals(plain["stdout"]) {
 		t.Errorf("a secret previous output is not passed on: %v, %v", updated.Properties, err)
+	}
+}
+
+func TestOutputThatIsNotUTF8IsNotMended(t *testing.T) {
+	// What fails is the answer to the engine, which tests/tools sees.
+	if got := stdoutOf(t, properties{"create": `printf '\377'`}); got != "\377" {
+		t.Errorf("got %q", got)
 	}
 }
 
