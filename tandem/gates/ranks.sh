@@ -9,7 +9,8 @@ look() {
     section lines
     # What an earlier start wrote is of another group.
     since=$(timeout 10 docker inspect --format '{{.State.StartedAt}}' "$1" 2>/dev/null)
-    timeout 20 docker logs --since "$since" "$1" 2>&1 | grep -a 'distributed_init_method=' | head -n 1000
+    [ -z "$since" ] || timeout 20 docker logs --since "$since" "$1" 2>&1 |
+        grep -a 'distributed_init_method=' | head -n 1000
     section connections
     cat /proc/net/tcp /proc/net/tcp6 2>/dev/null
 }

@@ -77,6 +77,10 @@ class FakeDocker:
     """What a container wrote, where it is not its last words alone."""
     volumes: dict[str, Path] = field(default_factory=dict)
     """Folder of each volume that is there."""
+    arguments: dict[str, list[str]] = field(default_factory=dict)
+    """What a container was started with."""
+    images: dict[str, str] = field(default_factory=dict)
+    """The id of a container's image, where it is not that of all others."""
     listed: dict[str, list[str]] = field(default_factory=dict)
     """Containers of each host, for who asks for all of them."""
     looks: Counter[str] = field(default_factory=Counter)
@@ -132,12 +136,20 @@ class FakeDocker:
             "Id": ID,
             "State": RUNNING | state,
             "RestartCount": self.restarts(container, look),
-            "Config": {"Image": IMAGE, "Labels": labels},
+            "Image": self.images.get(container, f"sha256:{ID}"),
+            "Config": {
+                "Image": IMAGE,
+                "Labels": labels,
+                "Cmd": self.arguments.get(container),
+            },
         }
         return Answer(out=render(options["--format"], data) + "\n")
 
     def _logs(self, host: str, words: list[str]) -> Answer:
-        options, (container,) = _options(words, {"--tail", "--timestamps"}, {"--tail"})
+        with_value = {"--tail", "--since"}
+        options, (container,) = _options(words, {*with_value, "--timestamps"}, with_value)
+        if options.get("--since") not in {None, RUNNING["StartedAt"]}:
+            raise UnknownWords(f"--since {options['--since']}")
         if not _is_on(container, host):
             return Answer(1, err=f"Error: No such container: {container}\n")
         lines = self.logs.get(container, f"last words of {container}\n").splitlines(keepends=True)
