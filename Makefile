@@ -1,6 +1,8 @@
 # Thin targets: each prints the command that it runs.
 SHELL := /bin/sh
 STACK ?= lab
+SEED ?= 1
+COUNT ?= 200
 RUN := tools/run
 PYTHON := .venv/bin/python
 
@@ -8,7 +10,7 @@ PYTHON := .venv/bin/python
 export PULUMI_BACKEND_URL ?= file://$(CURDIR)/.pulumi-state?metadata=skip
 
 .PHONY: demo test check unit setup tools lab-up lab-down lab-fresh preview up drift destroy
-.PHONY: bench bench-plan faults test-tools test-lab test-faults test-e2e
+.PHONY: bench bench-plan mutants faults test-tools test-lab test-faults test-e2e
 
 demo: setup tools lab-up
 	$(RUN) pulumi stack select --create lab
@@ -60,6 +62,14 @@ bench-plan: setup .venv-bench/.ready
 .venv-bench/.ready: tests/bench/plan/rivals.txt
 	python3 -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --requirement tests/bench/plan/rivals.txt
+	@touch $@
+
+mutants: .venv-mutants/.ready
+	.venv-mutants/bin/python -m tests.mutants --seed $(SEED) --count $(COUNT) --minutes 60
+
+.venv-mutants/.ready: requirements.lock tests/mutants/requirements.txt
+	python3 -m venv .venv-mutants
+	.venv-mutants/bin/pip install --quiet --requirement requirements.lock --requirement tests/mutants/requirements.txt
 	@touch $@
 
 lab-up:

@@ -165,6 +165,10 @@ class Lab:
         chosen = [other for other in others or self.hosts if other != host]
         faults.partition(host, chosen, one_way=one_way, percent=percent)
 
+    def dropped_packets(self, host: Host) -> int:
+        """Return how many packets the partition of a host has dropped."""
+        return faults.dropped_packets(host)
+
     def cut_link(self, host: Host) -> None:
         """Pull the cable of a host out: not even ssh reaches it."""
         faults.cut_link(host)

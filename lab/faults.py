@@ -53,6 +53,13 @@ def heal_partition(host: Host) -> None:
             run(_inside(host, ["iptables", "-w", "-D", *shlex.split(rule)[1:]]))
 
 
+def dropped_packets(host: Host) -> int:
+    """Return how many packets the rules of a host's partition have dropped; 0 without rules."""
+    rules = run(_inside(host, ["iptables-save", "--counters", "-t", "filter"])).splitlines()
+    # Each begins with its counters, [packets:bytes].
+    return sum(int(rule[1:].partition(":")[0]) for rule in rules if _MARK in rule)
+
+
 def fill_disk(host: Host, path: str, *, leave_mib: int) -> None:
     """Fill the disk that has a path of the host until leave_mib MiB are free.
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import contextlib
 import shlex
 import signal
-import time
 from collections.abc import Callable, Sequence
 from http.client import HTTPException
 from typing import TYPE_CHECKING
 
 from tests.chat import chat
-from tests.faults.scene import HEAD, SERVER, WORKER
+from tests.faults.commands import asks
+from tests.faults.places import NAMES
 
 if TYPE_CHECKING:
     from lab import Host
     from tests.faults.matrix import Action, Command
     from tests.faults.scene import Scene
 
+MODEL = "/srv/models/tiny-qwen3"
 Undo = Callable[[], object] | None
 
 
@@ -28,13 +29,13 @@ def carry_out(scene: Scene, action: Action) -> Undo:
 
 
 def nothing(scene: Scene, host: Host) -> Undo:
-    """Break nothing: what is edited in the stack file is the fault."""
+    """Break nothing: with this in its place, no fault may end as it has to."""
     return None
 
 
 def shell(scene: Scene, host: Host, *, run: str, undo: str = "") -> Undo:
     """Run a command on the host; {head}, {worker}, {server} and {busybox} stand for names."""
-    names = {"head": HEAD, "worker": WORKER, "server": SERVER, "busybox": scene.lab.small_image}
+    names = NAMES | {"busybox": scene.lab.small_image}
     done = host.ssh(run.format(**names))
     assert done.returncode == 0, done.stderr
     return (lambda: host.ssh(undo.format(**names))) if undo else None
@@ -52,7 +53,7 @@ def prompt(scene: Scene, host: Host, *, text: str, times: int = 1) -> Undo:
 
 def out_of_memory(scene: Scene, host: Host, *, container: str) -> Undo:
     """Let the kernel end what a container runs for want of memory."""
-    name = {"head": HEAD, "worker": WORKER, "server": SERVER}[container]
+    name = NAMES[container]
     scene.lab.limit_memory(host, name, mib=64)
     # The kernel chooses by score, and would choose what takes the memory. What is large in a real
     # container is Ray or vLLM, never the program around it.
@@ -75,18 +76,16 @@ def power_cut(scene: Scene, host: Host, *, both: bool = False, stays_off: bool =
     return None
 
 
-def partition(
-    scene: Scene, host: Host, *, one_way: bool = False, percent: int = 100, seconds: float = 0
-) -> Undo:
-    """Drop what passes between the hosts, for so many seconds or until the fault is undone."""
+def partition(scene: Scene, host: Host, *, one_way: bool = False, percent: int = 100) -> Undo:
+    """Drop what passes between the hosts."""
     scene.lab.partition(host, one_way=one_way, percent=percent)
-    return _after(seconds, lambda: scene.lab.heal(host))
+    return lambda: scene.lab.heal(host)
 
 
-def link(scene: Scene, host: Host, *, seconds: float = 0) -> Undo:
-    """Pull the cable, for so many seconds or until the fault is undone."""
+def link(scene: Scene, host: Host) -> Undo:
+    """Pull the cable."""
     scene.lab.cut_link(host)
-    return _after(seconds, lambda: scene.lab.heal(host))
+    return lambda: scene.lab.heal(host)
 
 
 def slow_link(scene: Scene, host: Host, *, mbit: float) -> Undo:
@@ -133,21 +132,32 @@ def full_disk(scene: Scene, host: Host, *, path: str, leave_mib: int) -> Undo:
     return lambda: scene.lab.heal(host)
 
 
-def interrupt(scene: Scene, host: Host, *, number: str) -> Undo:
-    """Send a signal, such as SIGINT, to the command that runs."""
+def large_model(scene: Scene, host: Host, *, gib: int) -> Undo:
+    """Put a large file beside the model on both hosts, where no manifest says what is there."""
+    notes = f"{MODEL}/notes.txt"
+    for one in scene.lab.hosts:
+        # Of zeros that take no room: what takes time is to read and to hash them.
+        assert one.ssh(f"truncate --size={gib}G {notes}").returncode == 0
+    for manifest in (scene.project.folder / "stacks" / "manifests").glob("*.json"):
+        manifest.unlink()
+    return lambda: [one.ssh(f"rm {notes}") for one in scene.lab.hosts]
+
+
+def interrupt(scene: Scene, host: Host, *, number: str, program: str = "") -> Undo:
+    """Send a signal, such as SIGINT, to the command that runs, once a program asks a host."""
     assert scene.current is not None
+    if program:
+        folder = scene.project.folder
+        scene.until(lambda: asks(folder, program), 30, f"{program} asks a host")
     scene.current.send(signal.Signals[number])
     return None
 
 
-def beside(scene: Scene, host: Host, *, command: Command, says: Sequence[str]) -> Undo:
-    """Run another command beside the one that runs; it has to be refused in these words."""
+def beside(scene: Scene, host: Host, *, command: Command) -> Undo:
+    """Run another command beside the one that runs."""
     first = scene.current
-    done = scene.start(command).end(60)
+    scene.beside.append(scene.start(command).end(60))
     scene.current = first
-    assert done.code not in (0, 7), done.text
-    for words in says:
-        assert words in done.text, done.text
     return None
 
 
@@ -172,18 +182,10 @@ def _repository(scene: Scene) -> str:
     return scene.lab.stand_in_image.partition("@")[0].rpartition(":")[0]
 
 
-def _after(seconds: float, heal: Callable[[], object]) -> Undo:
-    if not seconds:
-        return heal
-    time.sleep(seconds)
-    heal()
-    return None
-
-
 ACTIONS: dict[str, Callable[..., Undo]] = {
     function.__name__: function
     for function in (
         *(nothing, shell, prompt, out_of_memory, power_cut, partition, link, slow_link, dockerd),
-        *(sshd, no_image, registry, full_disk, interrupt, beside, older_state),
+        *(sshd, no_image, registry, full_disk, large_model, interrupt, beside, older_state),
     )
 }

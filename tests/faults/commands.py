@@ -6,17 +6,19 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from lab import processes
 from tests.project import ROOT, Run
 
 if TYPE_CHECKING:
+    from lab import Process
     from tests.faults.matrix import Command
     from tests.project import Project
 
-_LATE = ("[mux]", " docker system dial-stdio")
 _PULUMI = ("pulumi", "--non-interactive", "--color=never")
 WORDS: dict[str, tuple[str, ...]] = {
     "preview": (*_PULUMI, "preview"),
@@ -82,20 +84,41 @@ class Started:
                 self._lines.append(line)
 
 
-def left_behind(folder: Path) -> list[str]:
+def left_behind(folder: Path) -> list[Process]:
     """Return what still runs on the operator's machine with a folder as its working directory.
 
-    Connections that ssh keeps open for a minute are left out, and the engine's own programs and
-    their connections, which end late after a SIGKILL.
+    Connections that ssh keeps open for a minute are left out, and what is Pulumi's own.
     """
+    return [one for one in _running(folder) if not _is_kept(one) and not _is_pulumis(one)]
+
+
+def pulumis_own(folder: Path) -> list[Process]:
+    """Return the programs of Pulumi that run in a folder, with their connections to Docker."""
+    return [one for one in _running(folder) if _is_pulumis(one)]
+
+
+def asks(folder: Path, program: str) -> bool:
+    """Tell whether a program, such as ``tandem.gates.join``, runs in a folder and asks a host."""
+    found = _running(folder)
+    programs = {one.pid for one in found if program in str(one)}
+    return any(one.name == "ssh" and one.parent in programs for one in found)
+
+
+def _running(folder: Path) -> list[Process]:
     found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if Path(os.readlink(entry / "cwd")) == folder:
-                    words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
-                    if not words.endswith(_LATE) and "/pulumi-" not in words:
-                        found.append(f"{entry.name} {words}")
-            except OSError:
-                continue
+    for process in processes.all_processes():
+        with suppress(OSError):
+            if Path(os.readlink(f"/proc/{process.pid}/cwd")) == folder:
+                found.append(process)
     return found
+
+
+def _is_kept(process: Process) -> bool:
+    # Its title is as long as its command line was.
+    return process.name == "ssh" and "[mux]" in str(process)
+
+
+def _is_pulumis(process: Process) -> bool:
+    """Tell whether it is the engine, a plugin, the program that it runs, or a plugin's ssh."""
+    to_docker = process.name == "ssh" and process.command[-1].endswith("docker system dial-stdio")
+    return to_docker or process.name.startswith("pulumi") or "/pulumi-" in str(process)

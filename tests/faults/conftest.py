@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.faults.matrix import part
+from tests.faults.record import Record
 from tests.faults.stage import Stage
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--part", help="only this part of all faults, such as 0/3")
     parser.addoption("--endings", type=Path, help="write into this file how each fault ended")
+    words = "do nothing in the place of each fault: each has to fail for want of evidence"
+    parser.addoption("--nothing", action="store_true", help=words)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -33,10 +35,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 @pytest.fixture(scope="session")
-def endings(pytestconfig: pytest.Config) -> Iterator[dict[str, float | None]]:
-    """Return where each fault puts its seconds, None where it did not end as it has to."""
-    found: dict[str, float | None] = {}
-    yield found
-    file: Path | None = pytestconfig.getoption("--endings")
-    if file:
-        file.write_text(json.dumps(found))
+def record(pytestconfig: pytest.Config) -> Record:
+    return Record(pytestconfig.getoption("--endings"))
+
+
+@pytest.fixture(scope="session")
+def nothing(pytestconfig: pytest.Config) -> bool:
+    """Return whether the matrix itself is tested: nothing is done, and no fault may pass."""
+    return bool(pytestconfig.getoption("--nothing"))

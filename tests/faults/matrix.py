@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field, model_validator
+
+from tests.faults.base import Part
+from tests.faults.evidence import Evidence
 
 FOLDER = Path(__file__).parent / "matrix"
 
 Command = Literal["preview", "up", "refresh", "drift", "destroy"]
 
 
-class Part(BaseModel):
-    """What all parts of a fault have in common."""
+def _of_words(text: str) -> str:
+    if text.count(" ") < 2:
+        raise ValueError(f"{text!r} is a name, which other sentences hold, too")
+    return text
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+Sentence = Annotated[str, AfterValidator(_of_words)]
+"""Several words that the user reads one after the other."""
 
 
 class Action(Part):
@@ -25,6 +33,13 @@ class Action(Part):
     action: str
     host: str = "lab-2"
     options: dict[str, Any] = {}
+
+
+class Hold(Action):
+    """What keeps the command where the fault is to meet it; undone with the fault."""
+
+    at: str = ""
+    """What the command says when it comes; before the command where this is empty."""
 
 
 class RepairedByItself(Part):
@@ -50,13 +65,26 @@ class Refused(Part):
     """The command fails in clear words and nothing is lost; without the fault it succeeds."""
 
     ending: Literal["refused"]
-    says: list[str] = []
+    says: list[Sentence] = []
+    """What the user reads."""
+    then_says: list[Sentence] = []
+    """What the next command says: then the user has to do something first."""
     within: float = 120
-    """Seconds until the command has ended."""
-    unchanged: bool = False
-    """The command has changed nothing on any host."""
+    """Seconds until the command has ended: from its start, or from the fault where it runs."""
+    may_change: list[Literal["containers", "volumes", "resources", "properties"]] = []
+    """What the command may have changed on the hosts, or in the state; nothing else."""
+    because: str = ""
+    """Why it may."""
     any_status: bool = False
     """The engine's exit status is not to be relied on here."""
+
+    @model_validator(mode="after")
+    def _says_why(self) -> Self:
+        if bool(self.may_change) != bool(self.because):
+            raise ValueError("may_change and because belong together")
+        if not self.says and not self.then_says:
+            raise ValueError("the user has to read why")
+        return self
 
 
 class Succeeds(Part):
@@ -87,9 +115,12 @@ class Fault(Part):
     """Whether an image that was pulled earlier is still on the hosts."""
     change: dict[str, Any] = {}
     """Keys of the stack file that are other than usual."""
-    edit: dict[str, Any] = {}
-    """Keys of the stack file that are changed before the command, without an `up`."""
+    hold: Hold | None = None
     fault: Action
+    lasts: float | None = None
+    """Seconds until the fault is undone; without them, that is last of all."""
+    evidence: list[Evidence] = Field(min_length=1)
+    """What shows that it has happened."""
     expect: RepairedByItself | DriftThenUp | Refused | Succeeds = Field(discriminator="ending")
     of_ssh: bool = False
     """Connections are what it is about: they are not counted."""
@@ -99,15 +130,18 @@ class Fault(Part):
     """Size of the disk of each host; the lab is started with it."""
 
 
-def read_matrix() -> list[Fault]:
+@cache
+def read_matrix() -> tuple[Fault, ...]:
     """Return all faults, those that need another lab last."""
     faults = [
         Fault(slug=path.stem, **yaml.safe_load(path.read_text()))
         for path in sorted(FOLDER.glob("*.yaml"))
     ]
     order = {"stand-in": 0, "real": 1}
-    return sorted(
-        faults, key=lambda f: (f.disk_gib or 0, order[f.image], f.start != "running", f.slug)
+    return tuple(
+        sorted(
+            faults, key=lambda f: (f.disk_gib or 0, order[f.image], f.start != "running", f.slug)
+        )
     )
 
 

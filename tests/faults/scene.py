@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tests.chat import chat
-from tests.faults.commands import Started, left_behind
+from tests.faults.commands import Started, left_behind, pulumis_own
+from tests.faults.places import BYSTANDER, HEAD, HELD, PLACES, STACK
+from tests.faults.unharmed import see_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lab import Host, Lab
+    from lab import Host, Lab, Process
     from tests.faults.matrix import Command
     from tests.project import Project, Run
 
-STACK = "faulty"
-HEAD = f"tandem-{STACK}-lab-1-ray-head"
-WORKER = f"tandem-{STACK}-lab-2-ray-worker"
-SERVER = f"tandem-{STACK}-lab-1-server"
-PLACES = {"lab-1": {HEAD, SERVER}, "lab-2": {WORKER}}
-BYSTANDER = "bystander"
+Snapshot = dict[str, dict[str, Any]]
+"""What a refused command leaves as it is: containers and volumes by host, resources by URN with
+their id, and with all their properties."""
+
 _MOST_CONNECTIONS = 2
 """SSH connections that one command may open to one host."""
 _MOST_OF_REFRESH = 8
 """A refresh asks for all resources of a host at once, before one connection is there to share."""
 _SEE = "docker ps --all --no-trunc --format '{{.Names}} {{.ID}} {{.State}}'"
 _STARTED = f"docker inspect --format '{{{{.Id}}}} {{{{.State.StartedAt}}}}' {BYSTANDER}"
-_TO_DOCKER = "docker system dial-stdio"
+_VOLUMES = f"docker volume ls --quiet --filter name=tandem-{STACK}"
+_RECORDED = ("id", "inputs", "outputs")
 _WORKERS = {"docker", "timeout"}
 """What a command of Tandem's runs on a host; nothing of it may stay there."""
 
@@ -42,6 +44,14 @@ class Scene:
     project: Project
     current: Started | None = None
     """The command that runs."""
+    ended: Run | None = None
+    """How the command has ended that a fault disturbed; None before that."""
+    beside: list[Run] = field(default_factory=list)
+    """Other commands that ran beside it."""
+    stayed: list[Process] = field(default_factory=list)
+    """Pulumi's own programs that an interrupted command has left on the operator's machine."""
+    patience: float | None = None
+    """Seconds in which evidence has to show, where it is not each kind's own."""
     connections: list[tuple[str, str, int, int]] = field(default_factory=list)
     """Command, host, SSH connections that were accepted, and those that were refused."""
 
@@ -59,6 +69,7 @@ class Scene:
         """Run a command of the operator to its end."""
         before = {host.name: self._ssh_log(host) for host in self.lab.hosts}
         done = self.start(command, *more).end(seconds)
+        see_words(done)
         self.note_connections(" ".join((command, *more)), before)
         return done
 
@@ -90,6 +101,31 @@ class Scene:
             found[host.name] = {line.split()[0]: line.partition(" ")[2] for line in lines}
         return found
 
+    def snapshot(self) -> Snapshot:
+        """Return what a command may change: on the hosts, and in the state."""
+        volumes = {
+            host.name: sorted(host.ssh(_VOLUMES).stdout.split()) if host.init() else []
+            for host in self.lab.hosts
+        }
+        state = self.state()
+        return {
+            "containers": self.containers(),
+            "volumes": volumes,
+            "resources": {urn: one["id"] for urn, one in state.items()},
+            "properties": state,
+        }
+
+    def state(self) -> dict[str, dict[str, Any]]:
+        """Return the resources that the state has, by the end of their URN."""
+        file = self.project.folder / f"backend/.pulumi/stacks/tandem/{STACK}.json"
+        resources = json.loads(file.read_text())["checkpoint"]["latest"].get("resources") or ()
+        return {
+            "::".join(one["urn"].split("::")[2:]): {key: one.get(key) for key in _RECORDED}
+            for one in resources
+            # The stack itself comes with every try.
+            if one["type"] != "pulumi:pulumi:Stack" or one.get("outputs")
+        }
+
     def is_whole(self) -> bool:
         """Tell whether every container runs and the server answers."""
         seen = self.containers()
@@ -103,20 +139,31 @@ class Scene:
         while not holds():
             spent = time.monotonic() - began
             assert spent < seconds, f"{what}: not within {seconds:.0f} s\n{self.containers()}"
-            time.sleep(0.5)
+            time.sleep(0.1)
         return time.monotonic() - began
 
     def bystanders(self) -> dict[str, list[str]]:
         """Return by host the id and the start of the container that is not ours."""
         return {host.name: host.ssh(_STARTED).stdout.split() for host in self.lab.hosts}
 
-    def leftovers(self, *, deployed: bool, killed: bool) -> list[str]:
+    def leftovers(self, *, deployed: bool) -> list[str]:
         """Return what is on the machine and the hosts that should not be, and what is missing."""
-        found = [f"operator: {process}" for process in left_behind(self.project.folder)]
+        folder = self.project.folder
+        found = [f"operator: {one}" for one in (*left_behind(folder), *pulumis_own(folder))]
         for host in self.lab.hosts:
             expected = PLACES[host.name] if deployed else set()
             found += [f"{host.name}: {words}" for words in _leftovers(host, expected)]
-        return [words for words in found if not (killed and words.endswith(_TO_DOCKER))]
+        return found
+
+    def left_on_hosts(self) -> list[str]:
+        """Return what an interrupted command still does on the hosts."""
+        found = []
+        for host in self.lab.hosts:
+            known = PLACES[host.name] | {BYSTANDER, HELD}
+            names = host.ssh("docker ps --all --format '{{.Names}}'").stdout.split()
+            found += [f"{host.name}: container {name}" for name in names if name not in known]
+            found += [f"{host.name}: {one}" for one in host.processes() if one.name in _WORKERS]
+        return found
 
     def _ssh_log(self, host: Host) -> str:
         init = host.init()

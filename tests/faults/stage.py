@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from lab import Lab, LabError
 from tests.faults.actions import no_image
-from tests.faults.scene import BYSTANDER, STACK, Scene
+from tests.faults.places import BYSTANDER, STACK
+from tests.faults.scene import Scene
 from tests.project import Project
 
 if TYPE_CHECKING:
@@ -51,18 +52,18 @@ class Stage:
         if self._state != wanted or not (fault.start == "nothing" or scene.is_whole()):
             self._write_stack_file(scene, fault)
             self._deploy(scene, fault)
-        for key, value in fault.edit.items():
-            scene.project.change(key, value)
         if not fault.has_image:
             no_image(scene, lab.hosts[0])
         # What happens from here on counts only when `keep` is called.
         self._state = None
-        scene.connections.clear()
+        scene.ended = None
+        for noted in (scene.connections, scene.beside, scene.stayed):
+            noted.clear()
         return scene
 
     def keep(self, fault: Fault, *, deployed: bool) -> None:
         """Note that a fault has left a known state."""
-        if fault.edit or fault.change or fault.fault.action == "older_state":
+        if fault.change or fault.fault.action == "older_state":
             return
         start = "running" if deployed else "nothing"
         self._state = (fault.image, repr(fault.change), start)

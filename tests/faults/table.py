@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.faults.matrix import Fault
+    from tests.faults.record import Ending
 
 _GIB = 1024**3
 
 
-def write_table(file: Path, endings: Mapping[str, float | None]) -> None:
+def write_table(file: Path, endings: Mapping[str, Ending]) -> None:
     """Write how every fault of the matrix ended, with the date and the size of the machine.
 
-    ``endings`` has seconds by slug, None where a fault did not end as it has to; what is not there
-    was not run.
+    ``endings`` is by slug; what is not there was not run.
     """
     faults = sorted(read_matrix(), key=lambda fault: fault.slug)
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / _GIB
-    failed = sum(seconds is None for seconds in endings.values())
+    failed = sum(ending.seconds is None for ending in endings.values())
     lines = [
         "# What happens when something breaks",
         "",
@@ -34,25 +34,43 @@ def write_table(file: Path, endings: Mapping[str, float | None]) -> None:
         f"{len(endings)} of {len(faults)} faults were run, {failed} of them did not end as they "
         "have to. Each is a file in `tests/faults/matrix`.",
         "",
-        "The endings: *repaired by itself*: the server answers again and nobody did anything.",
-        "*Drift, then up*: `tandem drift` exits 7 and names it, `pulumi up --refresh` mends it,",
-        "and `drift` is quiet. *Refused*: the command fails in clear words, nothing is lost, and",
-        "it succeeds once the cause is gone. *Succeeds*: the command succeeds in spite of it.",
+        "The endings. *Repaired by itself*: the server answers again and nobody did anything.",
+        "*Drift, then up*: `tandem drift` exits 7 and names it, `pulumi up --refresh` mends it, "
+        "and `drift` is quiet.",
+        "*Refused*: the command fails in words that the fault's file has, nothing is changed but "
+        "what that file allows, and it succeeds once the cause is gone.",
+        "*Succeeds*: the command succeeds in spite of it.",
         "",
-        "| fault | image | ending | seconds |",
-        "|---|---|---|---:|",
+        "The evidence is what shows that the fault has really happened. It is looked for before "
+        "the ending counts.",
+        *_stayed(endings),
+        "",
+        "| fault | image | evidence | ending | seconds |",
+        "|---|---|---|---|---:|",
         *(_line(fault, endings) for fault in faults),
         "",
     ]
     file.write_text("\n".join(lines))
 
 
-def _line(fault: Fault, endings: Mapping[str, float | None]) -> str:
+def _stayed(endings: Mapping[str, Ending]) -> list[str]:
+    """Return a line about Pulumi's programs that interrupted commands have left, if any have."""
+    most = max((len(ending.stayed) for ending in endings.values()), default=0)
+    if not most:
+        return []
+    return [
+        f"After a SIGKILL up to {most} programs of Pulumi's own ran on, and no gate and no ssh of "
+        "one: [operating.md](operating.md) says how to end them.",
+    ]
+
+
+def _line(fault: Fault, endings: Mapping[str, Ending]) -> str:
     ending = fault.expect.ending.replace("-", " ").replace("drift then", "drift, then")
+    evidence = "; ".join(str(one) for one in fault.evidence)
     if fault.slug not in endings:
         seconds = "not run"
-    elif (taken := endings[fault.slug]) is None:
+    elif (taken := endings[fault.slug].seconds) is None:
         seconds = "**not so**"
     else:
         seconds = f"{taken:.0f}"
-    return f"| {fault.name} | {fault.image} | {ending} | {seconds} |"
+    return f"| {fault.name} | {fault.image} | {evidence} | {ending} | {seconds} |"

@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.endings import see_ending
-from tests.faults.matrix import Fault, read_matrix
+from tests.faults.evidence import NoEvidence
+from tests.faults.matrix import Action, Fault, read_matrix
+from tests.faults.record import Ending
 from tests.faults.scene import most_connections
 
 if TYPE_CHECKING:
+    from tests.faults.record import Record
     from tests.faults.scene import Scene
     from tests.faults.stage import Stage
 
 LEFT_SECONDS = 20
 """How long something may take to end after a command has."""
+NOTHING_SECONDS = 2
+"""How long evidence is waited for where nothing was done that could cause it."""
 
 FAULTS = [
     pytest.param(fault, id=fault.slug, marks=[pytest.mark.quick] if fault.quick else [])
@@ -26,26 +31,38 @@ FAULTS = [
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_ends_as_it_has_to_and_leaves_nothing(
-    fault: Fault, stage: Stage, endings: dict[str, float | None]
+    fault: Fault, stage: Stage, record: Record, nothing: bool
 ) -> None:
     scene = stage.set(fault)
+    record.note(fault, Ending(seconds=None))
+    if nothing:
+        see_no_evidence(scene, fault)
+        record.note(fault, Ending(seconds=0))
+        return
     bystanders = scene.bystanders()
-    endings[fault.slug] = None
     seconds = see_ending(scene, fault)
     deployed = fault.command != "destroy"
-    see_leftovers(scene, fault, deployed=deployed)
+    see_leftovers(scene, deployed=deployed)
     see_bystanders(scene, fault, bystanders)
     see_connections(scene, fault)
     stage.keep(fault, deployed=deployed)
-    endings[fault.slug] = seconds
+    record.note(fault, Ending(seconds=seconds, stayed=[str(one) for one in scene.stayed]))
 
 
-def see_leftovers(scene: Scene, fault: Fault, *, deployed: bool) -> None:
+def see_no_evidence(scene: Scene, fault: Fault) -> None:
+    """Check that the fault fails for want of evidence when nothing is done."""
+    scene.patience = NOTHING_SECONDS
+    try:
+        with pytest.raises(NoEvidence):
+            see_ending(scene, fault.model_copy(update={"fault": Action(action="nothing")}))
+    finally:
+        scene.patience = None
+
+
+def see_leftovers(scene: Scene, *, deployed: bool) -> None:
     """Check that all that should be there is, and nothing else."""
     deadline = time.monotonic() + LEFT_SECONDS
-    # The engine's own programs outlive it for a while, and so do their connections to Docker.
-    killed = fault.fault.options.get("number") == "SIGKILL"
-    while left := scene.leftovers(deployed=deployed, killed=killed):
+    while left := scene.leftovers(deployed=deployed):
         assert time.monotonic() < deadline, left
         time.sleep(1)
 

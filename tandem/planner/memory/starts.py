@@ -25,7 +25,9 @@ _WITHOUT_EFFECT = {
     "port",
     "listen",
     "ready_timeout",
+    "stall_timeout",
 }
+"""Fields of ``serve`` that may differ between starts of the same memory; all others tell them."""
 
 
 def start_of(

@@ -110,6 +110,10 @@ def test_a_single_host_has_no_ray_and_nothing_else_to_watch() -> None:
     assert [spec.role for spec in made.containers] == ["server"]
 
 
+def test_the_image_needs_ray_only_for_several_hosts() -> None:
+    assert [plan(hosts).image.needs_ray for hosts in (1, 2)] == [False, True]
+
+
 def test_the_join_gate_waits_for_exactly_the_declared_nodes() -> None:
     join = plan(2, {"hosts.1.gpus": 2, "ray.joinTimeout": "3m"}).join
     assert isinstance(join, JoinSpec)
@@ -127,6 +131,12 @@ def test_the_ready_gate_watches_the_server_and_every_ray_container() -> None:
     assert len(ready.others) == 2
     assert ready.expects_reasoning
     assert not plan(2).ready.expects_reasoning
+
+
+def test_the_ready_gate_finds_the_key_where_the_servers_container_has_it() -> None:
+    made = plan(2, {"apiKey": "sesame"})
+    assert [made.ready.key_file] == [file.path for file in made.server.secret_uploads]
+    assert plan(2).ready.key_file is None
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,12 @@ def test_tokens_per_second_are_between_two_samples() -> None:
     assert (again.prompt_rate, again.generation_rate) == (150, 0.5)
 
 
+def test_of_one_moment_there_is_no_rate() -> None:
+    then, now = Sample(at=5, prompt_tokens=100), Sample(at=5, prompt_tokens=300)
+    load = judged(pair(said=ServerStatus(samples=(then, now)))).load
+    assert load.prompt_rate is None
+
+
 def test_a_server_that_started_anew_in_between_has_no_rate() -> None:
     then = Sample(at=5, prompt_tokens=100)
     for now in (Sample(at=7, prompt_tokens=3), Sample(at=1, prompt_tokens=300), Sample(at=7)):

@@ -1,12 +1,14 @@
 """Stack files, good and bad, as Pulumi hands them over."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from tandem.errors import InvalidStack
 from tandem.settings import load_settings
+from tandem.settings.reference import reference
 from tandem.units import GIB
 from tests.builders import changed, load, settings
 
@@ -203,6 +205,12 @@ def test_a_bad_stack_file_is_told_in_one_line(changes: dict[str, Any], line: str
     assert str(refused.value) == line
 
 
+def _keys() -> list[str]:
+    """Return every key of the reference as the tests' builders write it."""
+    rows = re.findall(r"^\| `(.+?)` ", reference(), re.MULTILINE)
+    return [row.replace("[].", ".0.") for row in rows]
+
+
 def test_every_bad_key_has_a_line_of_its_own() -> None:
     with pytest.raises(InvalidStack) as refused:
         load(changed(2, {"hosts.0.gpu": 1, "hosts.1.address": "x", "model.id": ""}))
@@ -315,3 +323,13 @@ def test_an_api_key_has_to_be_encrypted_in_the_stack_file() -> None:
     assert read.api_key is not None
     assert read.api_key.get_secret_value() == "sesame"
     assert "sesame" not in repr(read)
+
+
+@pytest.mark.parametrize("key", _keys())
+def test_what_no_pattern_matches_is_told_in_words(key: str) -> None:
+    try:
+        load(changed(1, {key: " \n"}))
+    except InvalidStack as invalid:
+        for finding in invalid.findings:
+            assert finding.fix
+            assert "pattern" not in finding.fix

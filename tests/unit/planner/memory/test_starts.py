@@ -10,6 +10,7 @@ from tandem.planner.layout import layout
 from tandem.planner.memory.fit import fit
 from tandem.planner.memory.hosts import HostMemory
 from tandem.planner.memory.starts import measured, record, start_of
+from tandem.settings import ServeSettings
 from tandem.survey.facts import StartFacts
 from tandem.units import GIB
 from tests.builders import DIGEST, settings
@@ -17,6 +18,28 @@ from tests.models import architecture
 
 H100 = HostMemory(total=round(79.1 * GIB), device="NVIDIA H100 80GB HBM3")
 ONE = {"host-1": H100}
+
+SAME_MEMORY: dict[str, Any] = {
+    "maxModelLen": 4096,
+    "gpuMemoryUtilization": 0.5,
+    "kvCacheMemory": "1GiB",
+    "port": 9000,
+    "listen": "0.0.0.0",
+    "readyTimeout": "1h",
+    "stallTimeout": "1h",
+}
+"""Keys of ``serve`` that change nothing that a rank holds beside its KV cache, with a value."""
+
+OTHER_MEMORY: dict[str, Any] = {
+    "tensorParallel": 2,
+    "pipelineParallel": 2,
+    "maxNumSeqs": 16,
+    "maxNumBatchedTokens": 2048,
+    "kvCacheDtype": "fp8",
+    "args": ["--enforce-eager"],
+    "env": {"A": "1"},
+}
+"""Keys of ``serve`` that do, or may, with a value."""
 
 
 def start(changes: dict[str, Any] | None = None, digest: str = DIGEST) -> dict[str, Any] | None:
@@ -40,30 +63,23 @@ def test_a_record_replaces_the_assumptions_of_the_next_plan_which_says_so() -> N
     assert assumed.ranks[0].kv_budget_low < assumed.ranks[0].kv_budget_high
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"serve.maxModelLen": 4096},
-        {"serve.gpuMemoryUtilization": 0.5},
-        {"serve.port": 9000},
-        {"serve.readyTimeout": "1h"},
-    ],
-)
-def test_what_changes_nothing_that_a_rank_holds_keeps_the_record(changes: dict[str, Any]) -> None:
-    assert start(changes) == start()
+@pytest.mark.parametrize("key", SAME_MEMORY)
+def test_what_changes_nothing_that_a_rank_holds_keeps_the_record(key: str) -> None:
+    assert start({f"serve.{key}": SAME_MEMORY[key]}) == start()
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"model.id": "other/model"},
-        {"serve.maxNumSeqs": 16},
-        {"serve.maxNumBatchedTokens": 2048},
-        {"serve.args": ["--enforce-eager"]},
-        {"hosts.0.gpus": 2},
-    ],
-)
-def test_what_changes_a_ranks_memory_needs_a_record_of_its_own(changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize("key", OTHER_MEMORY)
+def test_what_changes_a_ranks_memory_needs_a_record_of_its_own(key: str) -> None:
+    assert start({f"serve.{key}": OTHER_MEMORY[key]}) != start()
+
+
+def test_of_every_key_of_serve_it_is_known_whether_it_changes_a_ranks_memory() -> None:
+    keys = {field.alias for field in ServeSettings.model_fields.values()}
+    assert keys == SAME_MEMORY.keys() | OTHER_MEMORY.keys()
+
+
+@pytest.mark.parametrize("changes", [{"model.id": "other/model"}, {"hosts.0.gpus": 2}])
+def test_another_model_or_number_of_gpus_needs_a_record_of_its_own(changes: dict[str, Any]) -> None:
     assert start(changes) != start()
 
 
