@@ -29,7 +29,7 @@ CONTEXT_TOKENS = 4096
 _GIB = 1024**3
 
 _WITH_VALUE = (
-    "--disable-access-log-for-endpoints",
+    *("--disable-access-log-for-endpoints", "--watchdog-config"),
     *("--gpu-memory-utilization", "--kv-cache-dtype", "--kv-cache-memory-bytes", "--load-format"),
     *("--max-num-batched-tokens", "--quantization", "--seed", "--tool-call-parser", "--dtype"),
 )
