@@ -46,13 +46,13 @@ class Argument:
 
 def listen_address(settings: Settings) -> str:
     """Return the address that the API listens on."""
-    return str(settings.serve.listen or settings.head.address)
+    return str(settings.serve.listen or settings.first_host.address)
 
 
 def server_url(settings: Settings) -> str:
-    """Return where the head itself reaches the API."""
+    """Return where the first host itself reaches the API."""
     listen = listen_address(settings)
-    host = str(settings.head.address) if listen == "0.0.0.0" else listen
+    host = str(settings.first_host.address) if listen == "0.0.0.0" else listen
     return f"http://{host}:{settings.serve.port}"
 
 

@@ -34,9 +34,9 @@ class ServeSettings(SettingsModel):
     """Size of each GPU's KV cache; the utilization does not count then. When absent, vLLM gives it
     what the utilization leaves."""
     port: Port = 8000
-    """Port of the OpenAI-compatible API on the head."""
+    """Port of the OpenAI-compatible API on the first host."""
     listen: IPv4Address | None = None
-    """Address of the head that the API listens on; the head's ``address`` when absent."""
+    """Address of the first host that the API listens on; its ``address`` when absent."""
     args: tuple[str, ...] = ()
     """More arguments for ``vllm serve``, word for word."""
     env: Environment = {}

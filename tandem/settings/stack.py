@@ -37,7 +37,7 @@ class Settings(SettingsModel):
     """Everything that a stack file declares, one field per ``tandem:`` key."""
 
     hosts: Annotated[tuple[HostSettings, ...], Field(min_length=1)]
-    """The Docker hosts; the first one is the head."""
+    """The Docker hosts; the first one has the API."""
     image: ImageSettings
     """The container image that holds vLLM, and Ray where that is the backend; the same on every
     host."""
@@ -69,7 +69,7 @@ class Settings(SettingsModel):
     """Look at the hosts before each preview and up (``on`` or ``off``)."""
 
     @property
-    def head(self) -> HostSettings:
+    def first_host(self) -> HostSettings:
         """Return the first host, which has the API."""
         return self.hosts[0]
 

@@ -37,12 +37,12 @@ def check_ports(settings: Settings, hosts: Iterable[Place], stack: str) -> Itera
     """Yield ports of the first host that somebody else has (vllm#7514, ray#13345)."""
     own = TakenPort("tandem:serve.port", settings.serve.port, listen_address(settings))
     ports = (own, *backend_of(settings).ports())
-    for first, port in product((host.seen for host in hosts if host.is_head), ports):
+    for first, port in product((host.seen for host in hosts if host.is_first), ports):
         for who in (*_who_listens(port, first), *_who_will(port, first, stack)):
             yield error(
                 "port-taken",
                 port.key,
-                f"{who} port {port.number} of {settings.head.name} already",
+                f"{who} port {port.number} of {settings.first_host.name} already",
                 "stop it or choose another port",
             )
 

@@ -21,7 +21,7 @@ QUICK = """
 import sys
 from pathlib import Path
 from tandem.remote import generation
-generation.POLL_SECONDS, generation.FRESH_SECONDS, generation.LOST_SECONDS = 0.1, 0.5, 1.0
+generation.POLL_SECONDS, generation.FRESH_SECONDS, generation.LOST_SECONDS = 0.1, 1.5, 2.0
 generation.GRACE_SECONDS = 1.0
 generation.REASON = Path(sys.argv[1])
 generation.versions = lambda: sys.argv[2]
@@ -53,7 +53,7 @@ class Host:
         return "begins" in self.log and self.process.poll() is None
 
     def ends(self) -> int:
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=30)
 
     def children(self) -> list[int]:
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
@@ -100,7 +100,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
     made.close()
 
 
-def until(holds: Callable[[], bool], seconds: float = 10) -> None:
+def until(holds: Callable[[], bool], seconds: float = 30) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
@@ -133,7 +133,7 @@ def test_waiting_says_for_whom_and_has_no_end(site: Site) -> None:
     until(lambda: "waiting: 127.0.0.2, 127.0.0.3 to join test-1" in first.log)
     site.start(1, hosts=HOSTS)
     until(lambda: "waiting: 127.0.0.3 to join test-1" in first.log)
-    time.sleep(1.5)
+    time.sleep(2.5)
     assert first.process.poll() is None
 
 
@@ -195,7 +195,7 @@ def test_a_command_that_was_stopped_for_a_moment_goes_on(site: Site) -> None:
     os.kill(command, signal.SIGSTOP)
     time.sleep(0.5)
     os.kill(command, signal.SIGCONT)
-    time.sleep(1.5)
+    time.sleep(2.5)
     assert all(host.runs for host in hosts)
 
 
