@@ -48,8 +48,8 @@ SECTION = Section(
         Code(
             "port-twice",
             ERROR,
-            "`serve.port` is a port that the backend takes on the first host: `ray.port`, or `mp.port`"
-            " and the one after it.",
+            "`serve.port` is a port that the backend takes on the first host: `ray.port`, or"
+            " `mp.port` and the one after it.",
             "Choose another `serve.port`, e.g. 8000.",
         ),
         Code(

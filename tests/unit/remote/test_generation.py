@@ -166,16 +166,15 @@ def test_a_host_that_starts_again_at_once_ends_the_other_one_and_both_begin_agai
     until(lambda: back.runs and again.runs)
 
 
-@pytest.mark.parametrize(("status", "expected"), [(0, 0), (3, 3)])
-def test_a_command_that_ends_by_itself_ends_the_group(
-    site: Site, status: int, expected: int
-) -> None:
-    first = site.start(0)
-    other = site.start(1, "sh", "-c", f"sleep 1; exit {status}")
-    assert other.ends() == expected
-    assert first.ends() == 1
-    assert first.reason.read_text() == (
-        f"the group is broken: 127.0.0.2: the command ended (status {status})"
+@pytest.mark.parametrize("status", [0, 3])
+@pytest.mark.parametrize("ends", [0, 1])
+def test_a_command_that_ends_by_itself_ends_the_group(site: Site, ends: int, status: int) -> None:
+    command = ("sh", "-c", f"sleep 1; exit {status}")
+    hosts = [site.start(number, *(command if number == ends else SLEEP)) for number in (0, 1)]
+    assert hosts[ends].ends() == status
+    assert hosts[1 - ends].ends() == 1
+    assert hosts[1 - ends].reason.read_text() == (
+        f"the group is broken: 127.0.0.{ends + 1}: the command ended (status {status})"
     )
 
 
