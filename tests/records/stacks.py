@@ -1,13 +1,13 @@
-"""What Pulumi is told of some deployments, whole: ``python -m tests.stack.declared`` writes it.
+"""What Pulumi is told of some deployments, whole.
 
-Another input of a container replaces it at every user's next `up`: so that a change shows what it
-changes there, it stands in `declared/`.
+Another input of a container replaces it at every user's next `up`, so a change shows here what it
+changes there.
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,14 +19,14 @@ from tandem.planner import make_plan, supervision
 from tandem.survey.facts import ModelFacts
 from tests import models
 from tests.builders import facts, plan, settings
-from tests.stack.test_cluster import build, sample
+from tests.stack.test_cluster import ROOT, build, sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tandem.planner import Plan
 
-FOLDER = Path(__file__).parent / "declared"
+FOLDER = ROOT / "tests" / "stack" / "declared"
 
 
 def _three() -> Plan:
@@ -133,6 +133,5 @@ def _spelled(value: Any) -> Any:
     return value
 
 
-if __name__ == "__main__":
-    for name, make in PLANS.items():
-        (FOLDER / f"{name}.yaml").write_text(declared(make), encoding="utf-8")
+RECORDS = {FOLDER / f"{name}.yaml": partial(declared, make) for name, make in PLANS.items()}
+"""What makes each file of the folder."""
