@@ -68,16 +68,16 @@ def container_arguments(
         "log_driver": "json-file",
         "log_opts": {"max-size": "50m", "max-file": "3"},
         **({"healthcheck": _health(spec.health)} if spec.health else {}),
-        **({} if spec.beside_head else _own_namespaces(spec)),
+        **(_own_namespaces(spec) if spec.shares is None else {}),
         **(_rdma() if spec.rdma else {}),
     }
 
 
 def _own_namespaces(spec: ContainerSpec) -> dict[str, Any]:
     return {
-        # Ray and vLLM leave children behind that only a real init reaps.
+        # vLLM and Ray leave children behind that only a real init reaps.
         "init": True,
-        "ipc_mode": "shareable" if spec.role == "head" else "private",
+        "ipc_mode": "shareable" if spec.is_shared else "private",
         "shm_size": spec.shm_bytes // MIB,
     }
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 
+from components.containers import Container
 from components.docker_host import DockerHost
 from components.identity import identity
 from components.image import ImageGate
-from components.ray import JoinGate, RayCluster, RayHead, RayWorker
-from components.vllm_server import ReadyGate, VllmServer
+from components.join import JoinGate
+from components.ready import ReadyGate
 from components.weights import WeightsGate
-from tandem.planner import Plan, beside
-from tandem.planner.plan import RayPlan
+from tandem.planner import ContainerSpec, Plan, beside
 
 
 class Cluster(pulumi.ComponentResource):
-    """Hosts, Ray, server and gates of one plan; its outputs hold once the server has answered."""
+    """Hosts, containers and gates of one plan; its outputs hold once the server has answered."""
 
     endpoint: pulumi.Output[str]
     containers: pulumi.Output[dict[str, str]]
@@ -32,18 +32,29 @@ class Cluster(pulumi.ComponentResource):
         super().__init__("tandem:index:Cluster", name, None, opts)
         inside = pulumi.ResourceOptions(parent=self)
         own = identity(f"{name}-identity", self)
-        hosts = [DockerHost(f"{name}-{host.name}", host, own, inside) for host in plan.hosts]
-        image = ImageGate(f"{name}-image", plan, hosts, inside)
-        weights = WeightsGate(f"{name}-weights", plan, hosts, image, inside)
-        ray = _ray(name, plan, plan.ray, hosts, weights, inside) if plan.ray else None
-        server_name = f"{name}-{plan.hosts[0].name}-server"
-        server = VllmServer(server_name, plan, hosts[0], weights, ray, inside)
-        ready = ReadyGate(f"{name}-ready", plan, server, inside)
+        hosts = {
+            host.name: DockerHost(f"{name}-{host.name}", host, own, inside) for host in plan.hosts
+        }
+        everywhere = tuple(hosts.values())
+        image = ImageGate(f"{name}-image", plan, everywhere, inside)
+        weights = WeightsGate(f"{name}-weights", plan, everywhere, image, inside)
+        made: dict[str, Container] = {}
+        joined: JoinGate | None = None
+        # Those that wait for the join gate are the last ones of the plan.
+        for spec in plan.containers:
+            if spec.after_join and joined is None:
+                joined = _join(name, plan, made, inside)
+            gates = _gates(spec, weights, joined)
+            own_name, host = f"{name}-{spec.host}-{spec.part}", hosts[spec.host]
+            made[spec.name] = Container(own_name, spec, host, made, gates, inside)
+        joined = joined or _join(name, plan, made, inside)
+        # The server itself waits for the join gate, or has joined with the others.
+        behind = [joined.command] if joined and not plan.server.after_join else []
+        ready = ReadyGate(f"{name}-ready", plan, made[plan.server.name], behind, inside)
 
-        containers = (*(ray.containers if ray else ()), server.container)
         self.endpoint = ready.command.stdout.apply(lambda _: plan.endpoint)
         self.containers = pulumi.Output.all(
-            **{spec.name: made.id for spec, made in zip(plan.containers, containers, strict=True)}
+            **{name: one.container.id for name, one in made.items()}
         )
         self.weights = weights.manifest
         self.memory = ready.started.apply(lambda started: beside(plan.fit, started))
@@ -52,18 +63,17 @@ class Cluster(pulumi.ComponentResource):
         self.register_outputs({"endpoint": self.endpoint, "containers": self.containers})
 
 
-def _ray(
-    name: str,
-    plan: Plan,
-    ray: RayPlan,
-    hosts: Sequence[DockerHost],
-    weights: WeightsGate,
-    opts: pulumi.ResourceOptions,
-) -> RayCluster:
-    head = RayHead(f"{name}-{plan.hosts[0].name}-ray-head", ray, hosts[0], weights, opts)
-    workers = tuple(
-        RayWorker(f"{name}-{declared.name}-ray-worker", declared.worker, host, head, opts)
-        for declared, host in zip(plan.hosts, hosts, strict=True)
-        if declared.worker is not None
-    )
-    return RayCluster(head, workers, JoinGate(f"{name}-joined", ray, head, workers, opts))
+def _join(
+    name: str, plan: Plan, made: Mapping[str, Container], opts: pulumi.ResourceOptions
+) -> JoinGate | None:
+    """Declare the join gate behind the containers that are there, where the plan has one."""
+    return JoinGate(f"{name}-joined", plan.join, tuple(made.values()), opts) if plan.join else None
+
+
+def _gates(
+    spec: ContainerSpec, weights: WeightsGate, joined: JoinGate | None
+) -> Sequence[pulumi.Resource]:
+    """Return the gates right before a container; the weights come before the first ones."""
+    if spec.after_join:
+        return [joined.command] if joined else []
+    return () if spec.after else (weights.command,)

@@ -1,16 +1,18 @@
-"""One container on one host, and when it is replaced."""
+"""One container on one host: what it comes after, and when it is replaced."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pulumi
 import pulumi_docker as docker
+from pulumi_command import local
 
 from components.canonical import container_arguments
 from components.docker_host import DockerHost
+from components.kept_log import kept_log
 from tandem.gates.spec import Watched
 from tandem.gates.unrecorded import IDENTITY, remove_unrecorded
 from tandem.planner import ContainerSpec
@@ -56,29 +58,78 @@ def clearing_hook(name: str, watched: Watched) -> pulumi.ResourceHook:
     return pulumi.ResourceHook(f"{name}-unrecorded", clear)
 
 
-def container(
-    name: str,
-    spec: ContainerSpec,
-    host: DockerHost,
-    parent: pulumi.Resource,
-    *,
-    depends_on: Sequence[pulumi.Resource],
-    trigger: Any = None,
-    **extra: Any,
-) -> docker.Container:
-    """Declare the container of ``spec`` on ``host``."""
-    hook = clearing_hook(name, host.kept[spec.name].watched)
-    return docker.Container(
-        name,
-        image=host.image.repo_digest,
-        **container_arguments(spec, host.volumes, {IDENTITY: host.identity}),
-        **extra,
-        opts=replacement_options(
-            parent,
-            host.provider,
-            (host.image, host.model_volume, host.release, *depends_on),
-            trigger,
-            is_retired=host.is_retired,
-            hooks=pulumi.ResourceHookBinding(before_create=[hook]),
-        ),
-    )
+class Container(pulumi.ComponentResource):
+    """A container of the plan, with the volume that is there for it and its kept log.
+
+    Its type is what the plan says: ``VllmServer``, ``RayHead`` and so on.
+    """
+
+    spec: ContainerSpec
+    container: docker.Container
+    kept_log: local.Command
+
+    def __init__(
+        self,
+        name: str,
+        spec: ContainerSpec,
+        host: DockerHost,
+        others: Mapping[str, Container],
+        gates: Sequence[pulumi.Resource],
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare it after the ``others``, by their names on the hosts, and after the ``gates``."""
+        super().__init__(f"tandem:index:{spec.kind}", name, None, opts)
+        self.spec = spec
+        hook = clearing_hook(name, host.kept[spec.name].watched)
+        before = (host.image, host.model_volume, host.release, *self._volume(name, host), *gates)
+        self.container = docker.Container(
+            name,
+            image=host.image.repo_digest,
+            **container_arguments(spec, host.volumes, {IDENTITY: host.identity}),
+            **_shared_namespaces(spec, others),
+            opts=replacement_options(
+                self,
+                host.provider,
+                (*before, *_before(spec, others)),
+                _trigger(spec, others),
+                is_retired=host.is_retired,
+                hooks=pulumi.ResourceHookBinding(before_create=[hook]),
+            ),
+        )
+        self.kept_log = kept_log(name, spec.name, self.container, host, self)
+        self.register_outputs({"container": self.container.id})
+
+    def _volume(self, name: str, host: DockerHost) -> tuple[docker.Volume, ...]:
+        volume = self.spec.volume
+        if volume is None:
+            return ()
+        opts = pulumi.ResourceOptions(
+            parent=self, provider=host.provider, retain_on_delete=host.is_retired
+        )
+        made = docker.Volume(f"{name}-{volume.part}", name=volume.name, opts=opts)
+        return (made,)
+
+
+def _before(spec: ContainerSpec, others: Mapping[str, Container]) -> list[pulumi.Resource]:
+    """Return what has to be there before a container, and is removed after it."""
+    found: list[pulumi.Resource] = []
+    for name in spec.after:
+        # The join gate stands behind the containers themselves.
+        found += [] if spec.after_join else [others[name].container]
+        found.append(others[name].kept_log)
+    return found
+
+
+def _trigger(spec: ContainerSpec, others: Mapping[str, Container]) -> Any:
+    if spec.fingerprint is not None or spec.replaced_with is None:
+        return spec.fingerprint
+    if isinstance(spec.replaced_with, str):
+        return others[spec.replaced_with].container.id
+    return [others[name].container.id for name in spec.replaced_with]
+
+
+def _shared_namespaces(spec: ContainerSpec, others: Mapping[str, Container]) -> dict[str, Any]:
+    if spec.shares is None:
+        return {}
+    namespace = pulumi.Output.concat("container:", others[spec.shares].container.id)
+    return {"ipc_mode": namespace, "pid_mode": namespace}

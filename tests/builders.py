@@ -12,6 +12,8 @@ from tandem.gates.spec import (
     ImageSpec,
     JoinSpec,
     Node,
+    RankHost,
+    RanksSpec,
     ReadySpec,
     Watched,
     WeightsFolder,
@@ -181,6 +183,15 @@ def join_spec(hosts: int = 2, timeout_seconds: int = 10) -> JoinSpec:
     """Return what a join gate over hosts of one GPU waits for."""
     nodes = tuple(Node(watched(n), f"10.0.0.{n}", 1) for n in range(1, hosts + 1))
     return JoinSpec(nodes, "10.0.0.1:6379", timeout_seconds)
+
+
+def ranks_spec(timeout_seconds: int = 10) -> RanksSpec:
+    """Return what a ranks gate over two hosts of one GPU waits for."""
+    hosts = tuple(
+        RankHost(watched(n, part), f"10.0.0.{n}", (n - 1,), ("serve", str(n)))
+        for n, part in ((1, "server"), (2, "rank"))
+    )
+    return RanksSpec(hosts, "10.0.0.1", 29501, timeout_seconds)
 
 
 def ready_spec(*, expects_reasoning: bool = False, timeout_seconds: int = 10) -> ReadySpec:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any
 
 from lab.stand_in.engine import Engine
+from lab.stand_in.ranks import GroupLost
 
 DEFAULT_TOKENS = 16
 
@@ -38,6 +40,8 @@ class Api(ThreadingTCPServer):
         super().__init__(address, _Request, bind_and_activate=False)
         self.engine = engine
         self.served = served
+        self.when_lost: Callable[[], None] = lambda: None
+        """Called after a request that found a rank gone."""
         self.server_bind()
 
 
@@ -121,7 +125,11 @@ def _completion(server: Api, question: dict[str, Any]) -> tuple[int, dict[str, A
     tokens = int(
         question.get("max_tokens") or question.get("max_completion_tokens") or DEFAULT_TOKENS
     )
-    server.engine.generate(prompt, tokens)
+    try:
+        server.engine.generate(prompt, tokens)
+    except GroupLost:
+        server.when_lost()
+        return 500, {"error": {"message": "EngineDeadError: see stack trace", "code": 500}}
     reasoning = "What am I?" if served.has_reasoning else None
     answer = {"role": "assistant", "content": "I am a stand-in.", "reasoning": reasoning}
     used = {"prompt_tokens": len(prompt.split()), "completion_tokens": tokens}

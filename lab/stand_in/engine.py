@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Callable
 from threading import BoundedSemaphore, Event, Lock
 
 TOKENS_PER_SECOND = 200.0
@@ -17,7 +18,9 @@ _MIB = 1024**2
 class Engine:
     """Answers requests, at most so many at the same time, with counters as vLLM has them."""
 
-    def __init__(self, most_requests: int) -> None:
+    def __init__(self, most_requests: int, all_ranks: Callable[[], None] = lambda: None) -> None:
+        """``all_ranks`` lets every rank take part in a request; what it raises is the answer."""
+        self._all_ranks = all_ranks
         self._slots = BoundedSemaphore(most_requests)
         self._lock = Lock()
         self._hung = Event()
@@ -35,6 +38,7 @@ class Engine:
             self._count(waiting=-1, running=1, prompt_tokens=len(prompt.split()))
             try:
                 self._break(prompt.strip())
+                self._all_ranks()
                 for _ in range(tokens):
                     self._step()
             finally:

@@ -6,11 +6,20 @@ import argparse
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
 from lab.stand_in.api import Api, Served
 from lab.stand_in.engine import Engine, end
+from lab.stand_in.ranks import (
+    API_SHUTDOWN_SECONDS,
+    Place,
+    Ranks,
+    end_engine,
+    end_with_0_when_stopped,
+    run_headless,
+)
 from lab.stand_in.session import Node, SessionLost, attend
 
 START_SECONDS = 1.0
@@ -20,7 +29,7 @@ CONTEXT_TOKENS = 4096
 _GIB = 1024**3
 
 _WITH_VALUE = (
-    "--disable-access-log-for-endpoints",
+    *("--disable-access-log-for-endpoints", "--watchdog-config"),
     *("--gpu-memory-utilization", "--kv-cache-dtype", "--kv-cache-memory-bytes", "--load-format"),
     *("--max-num-batched-tokens", "--quantization", "--seed", "--tool-call-parser", "--dtype"),
 )
@@ -33,11 +42,20 @@ _SWITCHES = (
 def main(words: list[str]) -> None:
     """Serve for ever. Raises OSError when the port is taken."""
     options = command_line().parse_args(words)
-    engine = Engine(options.max_num_seqs)
+    place = _place_of_node(options) if options.nnodes > 1 else None
+    if place and options.headless:
+        run_headless(place)
+    ranks = Ranks(place) if place else None
+    engine = Engine(options.max_num_seqs, ranks.step) if ranks else Engine(options.max_num_seqs)
     name, context = options.served_model_name or options.model, options.max_model_len
     key = os.environ.get("VLLM_API_KEY")
     served = Served(name, context, bool(options.reasoning_parser), key)
     api = Api((options.host, options.port), engine, served)
+    if ranks:
+        end_with_0_when_stopped(ranks, API_SHUTDOWN_SECONDS)
+        api.when_lost = partial(end_engine, ranks)
+        ranks.wait_until_joined()
+        ranks.watch(api.when_lost)
     if options.distributed_executor_backend == "ray":
         _place(options.tensor_parallel_size * options.pipeline_parallel_size)
     time.sleep(START_SECONDS)
@@ -48,6 +66,16 @@ def main(words: list[str]) -> None:
     _say(f"Starting vLLM API server 0 on http://{options.host}:{options.port}")
     api.server_activate()
     api.serve_forever()
+
+
+def _place_of_node(options: argparse.Namespace) -> Place:
+    return Place(
+        options.tensor_parallel_size * options.pipeline_parallel_size,
+        options.nnodes,
+        options.node_rank,
+        (options.master_addr, options.master_port),
+        options.distributed_timeout_seconds,
+    )
 
 
 def _place(gpus: int) -> None:
@@ -91,6 +119,12 @@ def command_line() -> argparse.ArgumentParser:
     serve.add_argument("--tensor-parallel-size", "-tp", type=int, default=1)
     serve.add_argument("--pipeline-parallel-size", "-pp", type=int, default=1)
     serve.add_argument("--distributed-executor-backend", choices=["ray", "mp"])
+    serve.add_argument("--nnodes", "-n", type=int, default=1)
+    serve.add_argument("--node-rank", "-r", type=int, default=0)
+    serve.add_argument("--master-addr", default="127.0.0.1")
+    serve.add_argument("--master-port", type=int, default=29501)
+    serve.add_argument("--headless", action="store_true")
+    serve.add_argument("--distributed-timeout-seconds", type=float, default=600)
     serve.add_argument("--max-model-len", type=int, default=CONTEXT_TOKENS)
     serve.add_argument("--max-num-seqs", type=int, default=256)
     serve.add_argument("--reasoning-parser")

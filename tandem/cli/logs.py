@@ -16,6 +16,7 @@ from tandem.cli.stack_file import read_stack_file
 from tandem.cli.statuses import BROKEN, OK
 from tandem.errors import InvalidStack
 from tandem.findings import error
+from tandem.planner.backends import roles
 from tandem.survey.logs import read_host_logs, read_logs
 from tandem.units import parse_seconds
 
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's words."""
     parser.add_argument("stack", metavar="STACKFILE", help="a path, or the name of a stack")
     parser.add_argument("--host", action="append", metavar="NAME", help="only this host")
-    parser.add_argument("--role", choices=("head", "worker", "server"), help="only this role")
+    parser.add_argument("--role", choices=roles(), help="only this role")
     parser.add_argument(
         "--lines",
         type=_count,

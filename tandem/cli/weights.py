@@ -74,9 +74,9 @@ def _same(wanted: WeightsSpec) -> str:
 
 
 def _spec_as_found(stack: StackFile) -> WeightsSpec:
-    settings = stack.settings
+    image, target = stack.settings.image, stack.settings.first_host.target
     # The hosts have it by digest, as the last `pulumi up` found it.
-    return spec(stack, settings.image.digest or tag_digest(settings.head.target, settings.image))
+    return spec(stack, image.digest or tag_digest(target, image))
 
 
 def spec(stack: StackFile, digest: str | None) -> WeightsSpec:

@@ -77,7 +77,8 @@ def _without_ray(spec: ImageSpec, found: Versions) -> str:
     return (
         f"{spec.image} has no Ray (vLLM {found['vllm'] or 'unknown'}, Python {found['python']}), "
         f"and {len(spec.hosts)} hosts need it; build an image of two lines, `FROM {spec.image}` "
-        f"and `RUN pip install ray=={RAY}`, and declare that one, or declare a single host"
+        f"and `RUN pip install ray=={RAY}`, and declare that one, or set `backend: mp`, which "
+        "needs no Ray"
     )
 
 

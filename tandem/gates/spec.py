@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from tandem.ssh import SshTarget
 
@@ -169,6 +169,7 @@ class Node:
 class JoinSpec:
     """What the join gate waits for: exactly these nodes in the Ray cluster of the first one."""
 
+    program: ClassVar[str] = "join"
     nodes: tuple[Node, ...]
     ray_address: str
     timeout_seconds: int
@@ -186,6 +187,44 @@ class JoinSpec:
             for node in data["nodes"]
         )
         return cls(nodes, data["ray_address"], data["timeout_seconds"])
+
+
+@dataclass(frozen=True)
+class RankHost:
+    """A host with ranks of vLLM: its container, its address, and the words that start vLLM."""
+
+    watched: Watched
+    address: str
+    ranks: tuple[int, ...]
+    words: tuple[str, ...]
+    """The container's arguments; others are of another stack file."""
+
+    @classmethod
+    def of(cls, data: dict[str, Any]) -> RankHost:
+        """Make one from JSON data."""
+        watched, ranks, words = Watched.of(data["watched"]), data["ranks"], data["words"]
+        return cls(watched, data["address"], tuple(ranks), tuple(words))
+
+
+@dataclass(frozen=True)
+class RanksSpec:
+    """What the ranks gate waits for: exactly these ranks, connected to the first host."""
+
+    program: ClassVar[str] = "ranks"
+    hosts: tuple[RankHost, ...]
+    master_address: str
+    master_port: int
+    timeout_seconds: int
+
+    def to_json(self) -> str:
+        """Return the spec as JSON, the same text for the same spec."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> RanksSpec:
+        """Read what ``to_json`` wrote."""
+        data = json.loads(text)
+        return cls(**{**data, "hosts": tuple(RankHost.of(one) for one in data["hosts"])})
 
 
 @dataclass(frozen=True)

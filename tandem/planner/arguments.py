@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 MODEL_FOLDER = "/model"
 """Where every container finds the weights."""
+
+RECORDS_FOLDER = "/var/lib/tandem"
+"""Where the programs around vLLM keep what is to be read after it has ended."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,13 @@ class Argument:
 
 def listen_address(settings: Settings) -> str:
     """Return the address that the API listens on."""
-    return str(settings.serve.listen or settings.head.address)
+    return str(settings.serve.listen or settings.first_host.address)
 
 
 def server_url(settings: Settings) -> str:
-    """Return where the head itself reaches the API."""
+    """Return where the first host itself reaches the API."""
     listen = listen_address(settings)
-    host = str(settings.head.address) if listen == "0.0.0.0" else listen
+    host = str(settings.first_host.address) if listen == "0.0.0.0" else listen
     return f"http://{host}:{settings.serve.port}"
 
 
@@ -76,6 +80,20 @@ def _quiet_endpoints(settings: Settings) -> str | None:
     """Return what keeps the looks at the server's health out of its log, where vLLM has it."""
     names = names_of(declared_version(settings))
     return "/health,/metrics" if names is not None and _QUIET in names.flags else None
+
+
+_WATCHDOG = "--watchdog-config"
+
+
+def _watchdog(settings: Settings) -> str | None:
+    """Return where vLLM writes the stacks of a process that stands still, where it can.
+
+    The folder is the one that supervise.py makes; an image's own entrypoint is not put behind it.
+    """
+    names = names_of(declared_version(settings))
+    if names is None or _WATCHDOG not in names.flags or settings.image.entrypoint == "image":
+        return None
+    return json.dumps({"dump_dir": RECORDS_FOLDER})
 
 
 ARGUMENTS = (
@@ -115,6 +133,7 @@ ARGUMENTS = (
         lambda stack: stack.serve.kv_cache_memory,
     ),
     Argument(_QUIET, None, _quiet_endpoints),
+    Argument(_WATCHDOG, None, _watchdog),
 )
 """Every argument that Tandem sets, in the order of the command line."""
 

@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from tandem.planner.specs import ContainerSpec
     from tandem.settings import HostSettings, Settings
 
-_FIRST_TO_GO = ("server", "worker", "head")
-"""vLLM ends before its workers, and these before Ray's head."""
-
 
 def keep_specs(host: HostSettings, containers: Sequence[ContainerSpec]) -> dict[str, KeepSpec]:
     """Return by name the containers of one host, each with those of all hosts that go after it."""
@@ -32,5 +29,13 @@ def release_spec(settings: Settings, stack: str, host: HostSettings) -> ReleaseS
 
 
 def _after(spec: ContainerSpec, containers: Sequence[ContainerSpec]) -> tuple[str, ...]:
-    step = _FIRST_TO_GO.index(spec.role)
-    return tuple(other.name for other in containers if _FIRST_TO_GO.index(other.role) > step)
+    """Return what is there before a container, and what is there before that, and so on."""
+    known = {other.name: other for other in containers}
+    found: set[str] = set()
+    todo = list(spec.after)
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += known[name].after
+    return tuple(name for name in known if name in found)

@@ -13,7 +13,7 @@ from tandem.gates.spec import (
     ImageSpec,
     JoinSpec,
     KeepSpec,
-    Node,
+    RanksSpec,
     ReadySpec,
     Record,
     ReleaseSpec,
@@ -22,12 +22,13 @@ from tandem.gates.spec import (
 )
 from tandem.planner.arguments import expects_reasoning, server_url
 from tandem.planner.assess import assess, image_digest
+from tandem.planner.backends import backend_of
 from tandem.planner.checks import check_unseen
 from tandem.planner.containers import KEY_FILE, Containers
 from tandem.planner.endings import keep_specs, release_spec
 from tandem.planner.memory.result import Fit
 from tandem.planner.memory.starts import record
-from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec, fingerprint
+from tandem.planner.specs import ContainerSpec, Rank, SpecModel, VolumeSpec
 from tandem.planner.verification import weights_spec
 from tandem.settings import IMAGES
 from tandem.ssh import SshTarget
@@ -48,22 +49,11 @@ class HostPlan(SpecModel):
     model_volume: VolumeSpec
     hashes_volume: VolumeSpec
     """What was hashed of the model's files, so that it is not read again."""
-    worker: ContainerSpec | None
     kept: dict[str, KeepSpec]
     """How the log of each container is kept before it goes, by its name."""
     release: ReleaseSpec
     """When the host counts as free again."""
     is_retired: bool
-
-
-class RayPlan(SpecModel):
-    """Ray over all hosts."""
-
-    head: ContainerSpec
-    session_volume: VolumeSpec
-    fingerprint: str
-    """Changes when any Ray container does: then all are replaced together."""
-    join: JoinSpec
 
 
 class Plan(SpecModel):
@@ -75,14 +65,15 @@ class Plan(SpecModel):
     fit: Fit | None
     """How the memory is shared out; None when the model's config.json is not known."""
     hosts: tuple[HostPlan, ...]
-    """The first one is the head."""
+    """The first one has the API."""
     image: ImageSpec
     """What has to hold of the image on every host, before its Python reads the weights."""
     weights: WeightsSpec
     """What has to hold before any container starts."""
-    ray: RayPlan | None
-    """None when there is a single host."""
-    server: ContainerSpec
+    containers: tuple[ContainerSpec, ...]
+    """In the order in which they start; the one with the API is the last."""
+    join: JoinSpec | RanksSpec | None
+    """What has to hold of the ranks together; None where nothing has to join."""
     ready: ReadySpec
     model: str
     served_name: str
@@ -96,11 +87,9 @@ class Plan(SpecModel):
         return tuple(f for f in self.findings if f.severity is Severity.WARNING)
 
     @property
-    def containers(self) -> tuple[ContainerSpec, ...]:
-        """Return every container in the order in which they start."""
-        ray = (self.ray.head,) if self.ray else ()
-        workers = (host.worker for host in self.hosts if host.worker)
-        return (*ray, *workers, self.server)
+    def server(self) -> ContainerSpec:
+        """Return the container with the API."""
+        return self.containers[-1]
 
 
 def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
@@ -112,22 +101,23 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
     errors = (*assessment.errors, *check_unseen(settings, facts))
     if errors:
         raise RefusedPlan(errors)
-    containers = Containers(settings, stack, _interfaces(settings, facts))
+    backend = backend_of(settings)
+    make = Containers(settings, stack, _interfaces(settings, facts))
+    containers = backend.containers(make)
     image = f"{settings.image.repository}@{image_digest(settings, facts)}"
-    hosts = tuple(_host(settings, containers, host, image, stack) for host in settings.hosts)
-    server = containers.server()
-    ray = _ray(settings, containers, hosts) if settings.spans_hosts else None
     return Plan(
         stack=stack,
         findings=assessment.findings,
         ranks=assessment.ranks,
         fit=assessment.fit,
-        hosts=hosts,
-        image=_image(settings, image),
-        weights=weights_spec(settings, containers, image),
-        ray=ray,
-        server=server,
-        ready=_ready(settings, hosts, ray, server, record(assessment.start, assessment.fit)),
+        hosts=tuple(
+            _host(settings, make, host, image, stack, containers) for host in settings.hosts
+        ),
+        image=_image(settings, image, needs_ray=backend.needs_ray),
+        weights=weights_spec(settings, make, image),
+        containers=containers,
+        join=backend.join(containers),
+        ready=_ready(settings, containers, record(assessment.start, assessment.fit)),
         model=settings.model.id,
         served_name=settings.model.name,
         endpoint=f"{server_url(settings)}/v1",
@@ -136,25 +126,28 @@ def make_plan(settings: Settings, facts: Facts, stack: str) -> Plan:
 
 
 def _host(
-    settings: Settings, containers: Containers, host: HostSettings, image: str, stack: str
+    settings: Settings,
+    make: Containers,
+    host: HostSettings,
+    image: str,
+    stack: str,
+    containers: tuple[ContainerSpec, ...],
 ) -> HostPlan:
     return HostPlan(
         name=host.name,
         target=host.target,
         address=str(host.address),
         image=image,
-        model_volume=containers.model_volume(host),
-        hashes_volume=containers.hashes_volume(host),
-        worker=None if host == settings.head else containers.worker(host),
-        kept=keep_specs(host, containers.everywhere),
+        model_volume=make.model_volume(host),
+        hashes_volume=make.hashes_volume(host),
+        kept=keep_specs(host, containers),
         release=release_spec(settings, stack, host),
         is_retired=host.retired,
     )
 
 
-def _image(settings: Settings, image: str) -> ImageSpec:
+def _image(settings: Settings, image: str, *, needs_ray: bool) -> ImageSpec:
     hosts = tuple(ImageHost(host.name, host.target) for host in settings.hosts)
-    needs_ray = settings.spans_hosts and settings.backend == "ray"
     return ImageSpec(hosts, image, needs_ray, (IMAGES / image_record(image)).as_posix())
 
 
@@ -164,32 +157,14 @@ def image_record(image: str) -> str:
     return f"{repository.rpartition('/')[2].partition(':')[0]}@{digest[:12]}.json"
 
 
-def _ray(settings: Settings, containers: Containers, hosts: tuple[HostPlan, ...]) -> RayPlan:
-    head = containers.head()
-    members = (head, *(host.worker for host in hosts if host.worker))
-    nodes = tuple(
-        Node(Watched(host.name, host.target, spec.name), host.address, declared.gpu_count)
-        for host, spec, declared in zip(hosts, members, settings.hosts, strict=True)
-    )
-    return RayPlan(
-        head=head,
-        session_volume=containers.session_volume(),
-        fingerprint=fingerprint(members),
-        join=JoinSpec(nodes, containers.ray_address, settings.ray.join_timeout),
-    )
-
-
 def _ready(
-    settings: Settings,
-    hosts: tuple[HostPlan, ...],
-    ray: RayPlan | None,
-    server: ContainerSpec,
-    kept: Record | None,
+    settings: Settings, containers: tuple[ContainerSpec, ...], kept: Record | None
 ) -> ReadySpec:
-    head = hosts[0]
+    targets = {host.name: host.target for host in settings.hosts}
+    *others, server = (Watched(spec.host, targets[spec.host], spec.name) for spec in containers)
     return ReadySpec(
-        server=Watched(head.name, head.target, server.name),
-        others=tuple(node.watched for node in ray.join.nodes) if ray else (),
+        server=server,
+        others=tuple(others),
         url=server_url(settings),
         served_name=settings.model.name,
         expects_reasoning=expects_reasoning(settings),

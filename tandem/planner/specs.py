@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 
@@ -32,6 +32,8 @@ class VolumeSpec(SpecModel):
 
     name: str
     device: str | None = None
+    part: str = ""
+    """The end of its resource's name, where it is there for one container."""
     is_kept: bool = False
     """Whether it stays on the host when the stack is destroyed."""
 
@@ -70,11 +72,16 @@ class HealthCheck(SpecModel):
 
 
 class ContainerSpec(SpecModel):
-    """A container, whole. Sizes in bytes, times in seconds."""
+    """A container, whole, and how it comes and goes. Sizes in bytes, times in seconds."""
 
     name: str
     host: str
-    role: Literal["head", "worker", "server"]
+    role: str
+    """One word for people, in a label, in status and logs: ``server``, ``worker``."""
+    kind: str
+    """The type of its component in the engine's state, e.g. ``VllmServer``."""
+    part: str
+    """The end of its resource's name, after stack and host."""
     entrypoint: tuple[str, ...] | None
     """None leaves the image's own."""
     command: tuple[str, ...]
@@ -84,8 +91,6 @@ class ContainerSpec(SpecModel):
     secret_uploads: tuple[SecretUpload, ...] = ()
     gpus: int | tuple[str, ...]
     """How many, or the device ids."""
-    beside_head: bool = False
-    """Share the head container's process and IPC namespaces."""
     shm_bytes: int
     rdma: bool
     labels: dict[str, str]
@@ -94,12 +99,38 @@ class ContainerSpec(SpecModel):
     health: HealthCheck | None = None
     grace_seconds: int = 30
     """How long a stop may take before the processes are killed."""
+    ranks: tuple[int, ...] = ()
+    """The ranks whose processes run in it."""
+    volume: VolumeSpec | None = None
+    """A volume that is there for it, and for those that share its namespaces."""
+    shares: str | None = None
+    """The container whose process and IPC namespaces it shares; None has its own."""
+    is_shared: bool = False
+    """Whether others share its namespaces."""
+    after: tuple[str, ...] = ()
+    """The containers that have to be there before it, and go after it."""
+    after_join: bool = False
+    """Whether it starts only when the join gate is done."""
+    replaced_with: str | tuple[str, ...] | None = None
+    """The container, or the containers, whose replacement replaces it. The state keeps the form:
+    one and a list of one are not the same there."""
+    fingerprint: str | None = None
+    """Another one replaces it."""
+
+
+_NOT_HASHED = {
+    *("kind", "part", "ranks", "volume", "shares", "is_shared"),
+    *("after", "after_join", "replaced_with", "fingerprint"),
+}
+"""What says how a container comes and goes, and not what Docker runs."""
 
 
 def fingerprint(specs: Iterable[ContainerSpec]) -> str:
     """Return one hash over several containers: it changes when any of them does."""
     digest = hashlib.sha256()
     for spec in specs:
+        # The states of running deployments have hashes with this field in them.
+        said = {**spec.model_dump(mode="json", exclude=_NOT_HASHED), "beside_head": False}
         # The order in which variables were written makes no other container.
-        digest.update(json.dumps(spec.model_dump(mode="json"), sort_keys=True).encode())
+        digest.update(json.dumps(said, sort_keys=True).encode())
     return digest.hexdigest()[:16]

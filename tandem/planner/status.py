@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tandem.planner.arguments import server_url
+from tandem.planner.backends import backend_of
 from tandem.planner.containers import Containers
-from tandem.planner.layout import layout
 from tandem.planner.specs import SpecModel
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def judge(
     ``before`` is the server's last sample of an earlier look, for tokens per second.
     """
     expected = _containers(settings, stack)
-    ranks = _ranks(settings)
-    rows = tuple(row for host in hosts for row in _rows(host, expected, ranks))
+    rows = tuple(row for host in hosts for row in _rows(host, expected))
     server = hosts[0].server
     samples = (*((before,) if before else ()), *(server.samples if server else ()))
     return Status(
@@ -106,30 +105,16 @@ def judge(
 
 def _containers(settings: Settings, stack: str) -> tuple[ContainerSpec, ...]:
     """Return what should run, as far as nobody has to look at the hosts: the server comes last."""
-    return Containers(settings, stack, {host.name: None for host in settings.hosts}).everywhere
+    return backend_of(settings).containers(Containers(settings, stack, {}))
 
 
-def _ranks(settings: Settings) -> dict[tuple[str, str], tuple[int, ...]]:
-    """Return the ranks by host and role: with Ray they run in its containers."""
-    found: dict[tuple[str, str], tuple[int, ...]] = {}
-    for rank in layout(settings):
-        ray = "head" if rank.host == settings.head.name else "worker"
-        place = (rank.host, ray if settings.spans_hosts else "server")
-        found[place] = (*found.get(place, ()), rank.rank)
-    return found
-
-
-def _rows(
-    host: HostStatus,
-    expected: Sequence[ContainerSpec],
-    ranks: dict[tuple[str, str], tuple[int, ...]],
-) -> Iterator[Row]:
+def _rows(host: HostStatus, expected: Sequence[ContainerSpec]) -> Iterator[Row]:
     of_host: dict[str, Any] = {
         "host": host.name,
         "host_available": host.memory.available if host.memory else None,
         "host_total": host.memory.total if host.memory else None,
     }
-    its = tuple(rank for (name, _), some in ranks.items() if name == host.name for rank in some)
+    its = tuple(rank for spec in expected if spec.host == host.name for rank in spec.ranks)
     if host.skipped:
         yield Row(**of_host, ranks=its, state=RETIRED)
         return
@@ -141,8 +126,7 @@ def _rows(
         if spec.host != host.name:
             continue
         there = seen.pop(spec.name, None)
-        its = ranks.get((host.name, spec.role), ())
-        about = {**of_host, "role": spec.role, "container": spec.name, "ranks": its}
+        about = {**of_host, "role": spec.role, "container": spec.name, "ranks": spec.ranks}
         if there is None:
             yield Row(**about, state=MISSING, reason=f"{spec.name} is not there")
         else:

@@ -8,10 +8,13 @@ from tandem.planner.specs import HealthCheck, Upload
 from tandem.remote import source
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tandem.settings import Settings
 
 LIVENESS_PROGRAM = "/tandem/liveness.py"
 SUPERVISE_PROGRAM = "/tandem/supervise.py"
+GENERATION_PROGRAM = "/tandem/generation.py"
 HEALTHY = "/dev/shm/tandem-healthy"
 """Where the watch writes the time of the last check that was well; from liveness.py, as is the next
 one. Importing it would cost every plan the time that Python's HTTP client takes to load."""
@@ -44,6 +47,16 @@ def watched(
     if key_file:
         options.append(f"--key={key_file}")
     return ("python3", LIVENESS_PROGRAM, *options, "--", *command)
+
+
+def in_generation(group: str, at: str, hosts: Sequence[str], number: int) -> tuple[str, ...]:
+    """Return the words before a command that runs only together with those of the other hosts.
+
+    The first of ``hosts``, which are addresses, listens ``at`` an address and port, and the others
+    ask there which start of the group it is. ``number`` is the place among them.
+    """
+    options = (f"--group={group}", f"--at={at}", f"--hosts={','.join(hosts)}", f"--number={number}")
+    return ("python3", GENERATION_PROGRAM, *options, "--")
 
 
 def uploads(*programs: str) -> tuple[Upload, ...]:

@@ -4,7 +4,7 @@ from tandem.settings.hosts import HostSettings, MemorySettings
 from tandem.settings.image import ImageSettings
 from tandem.settings.load import IMAGES, MANIFESTS, STACKS, STARTS, load_settings
 from tandem.settings.model import ModelSettings, ModelSource, is_commit
-from tandem.settings.serve import RaySettings, ServeSettings
+from tandem.settings.serve import ServeSettings
 from tandem.settings.stack import Settings
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "MemorySettings",
     "ModelSettings",
     "ModelSource",
-    "RaySettings",
     "ServeSettings",
     "Settings",
     "is_commit",

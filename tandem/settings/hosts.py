@@ -22,7 +22,7 @@ class MemorySettings(SettingsModel):
 
 
 class HostSettings(SettingsModel):
-    """One Docker host; the first one in the list is the head."""
+    """One Docker host; the first one in the list has the API."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
     """Short name in lower case; it is part of every resource name of this host."""

@@ -1,4 +1,4 @@
-"""``tandem:image``: the container image that holds Ray and vLLM."""
+"""``tandem:image``: the container image that holds vLLM."""
 
 from __future__ import annotations
 

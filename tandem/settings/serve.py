@@ -1,4 +1,4 @@
-"""``tandem:serve`` and ``tandem:ray``: how vLLM serves and how Ray spans the hosts."""
+"""``tandem:serve`` and ``tandem:release``: how vLLM serves, and when a host is free again."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class ServeSettings(SettingsModel):
     """Size of each GPU's KV cache; the utilization does not count then. When absent, vLLM gives it
     what the utilization leaves."""
     port: Port = 8000
-    """Port of the OpenAI-compatible API on the head."""
+    """Port of the OpenAI-compatible API on the first host."""
     listen: IPv4Address | None = None
-    """Address of the head that the API listens on; the head's ``address`` when absent."""
+    """Address of the first host that the API listens on; its ``address`` when absent."""
     args: tuple[str, ...] = ()
     """More arguments for ``vllm serve``, word for word."""
     env: Environment = {}
-    """More environment variables of the server's container."""
+    """More environment variables of the server's container; with ``backend: mp`` of each host's."""
     ready_timeout: Seconds = 45 * 60
     """How long an ``up`` waits for the first answer."""
     stall_timeout: Seconds = 10 * 60
@@ -58,12 +58,3 @@ class ReleaseSettings(SettingsModel):
     When absent, 2 GiB, or 5 % of the host's memory where that is more."""
     timeout: Seconds = 2 * 60
     """How long a ``destroy`` waits for it."""
-
-
-class RaySettings(SettingsModel):
-    """Ray, which spans the hosts when there is more than one."""
-
-    port: Port = 6379
-    """Port of Ray's head."""
-    join_timeout: Seconds = 10 * 60
-    """How long an ``up`` waits until every worker has joined."""

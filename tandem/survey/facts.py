@@ -88,14 +88,14 @@ class HostFacts(FactsModel):
 
 
 class ImageFacts(FactsModel):
-    """What the head's Docker says of the image."""
+    """What the first host's Docker says of the image."""
 
     digest: str | None = None
     """The digest (``sha256:…``) that the reference stands for, or None when it is not known."""
     platforms: tuple[str, ...] = ()
     """What it is made for, such as ``linux/arm64``; empty when the registry did not say."""
     layers_bytes: int | None = None
-    """Compressed bytes of its layers for the head's platform, asked when the head lacks it."""
+    """Compressed bytes of its layers for the first host's platform, asked when that lacks it."""
     problem: str | None = None
     """Why the digest is not known, in Docker's words."""
 

@@ -62,8 +62,8 @@ def look_at_hosts(settings: Settings, stack: str) -> Facts:
     with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
         hosts = tuple(pool.map(lambda host: _look(host, settings, stack), settings.hosts))
     # Only then, over the connection that is there: two at once would be two connections.
-    head, target = hosts[0], settings.head.target
-    image = image_facts(target, settings.image, head) if head.is_usable else ImageFacts()
+    first, target = hosts[0], settings.first_host.target
+    image = image_facts(target, settings.image, first) if first.is_usable else ImageFacts()
     digest = image.digest or settings.image.digest
     name = f"{settings.image.repository}@{digest}" if digest else settings.image.reference
     hosts = tuple(host.model_copy(update={"image": host.image_named(name)}) for host in hosts)
@@ -109,7 +109,7 @@ def _look(host: HostSettings, settings: Settings, stack: str) -> HostFacts:
     probe = resources.files("tandem.survey").joinpath("probe.sh").read_text()
     others = [str(other.address) for other in settings.hosts if other != host]
     model = settings.model.source.on_host(stack, host.name)
-    words = ("sh", "-s", "--", docker_root, model, str(settings.ray.port))
+    words = ("sh", "-s", "--", docker_root, model, str(settings.backend_port))
     sent = time.time()
     answer = host.target.run(*words, *others, stdin=probe, timeout=TIMEOUT_SECONDS)
     received = time.time()

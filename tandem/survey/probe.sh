@@ -1,5 +1,5 @@
 # Looks at a host and prints what it sees, one section a question. Changes nothing.
-# Arguments: Docker's folder (may be empty), the model's folder or volume, Ray's port, the
+# Arguments: Docker's folder (may be empty), the model's folder or volume, the backend's port, the
 # other hosts' addresses.
 # POSIX sh with Linux's usual tools; where one is missing, its section stays empty.
 docker=$1 model=$2 port=$3

@@ -90,13 +90,13 @@ def look_at_status(
 ) -> tuple[HostStatus, ...]:
     """Return what runs now on every host, one SSH command each.
 
-    ``server`` is the container on the head that serves at ``url``. Its numbers are read twice,
-    so many seconds apart, or once when that is 0.
+    ``server`` is the container on the first host that serves at ``url``. Its numbers are read
+    twice, so many seconds apart, or once when that is 0.
     """
     words = (server, "python3", "-c", source("read_metrics.py"), url, f"{apart:g}")
 
     def look(host: HostSettings) -> HostStatus:
-        return _look(host, stack, words if host == settings.head else ())
+        return _look(host, stack, words if host == settings.first_host else ())
 
     with ThreadPoolExecutor(max_workers=len(settings.hosts)) as pool:
         return tuple(pool.map(look, settings.hosts))

@@ -12,6 +12,7 @@ import tarfile
 import time
 from typing import TYPE_CHECKING
 
+from tandem.gates.spec import JoinSpec
 from tandem.remote import source
 
 if TYPE_CHECKING:
@@ -29,19 +30,19 @@ def start(plan: Plan) -> None:
     Raises RuntimeError with a command's own words when it fails.
     """
     volumes(plan)
-    if plan.ray is not None:
-        for spec in plan.containers[:-1]:
-            container(plan, spec)
+    for spec in plan.containers[:-1]:
+        container(plan, spec)
     serve(plan)
 
 
 def serve(plan: Plan) -> None:
     """Start the server once Ray is complete, and return with the first chat completion."""
-    if plan.ray is not None:
-        nodes = [f"--node={node.address}={node.gpus}" for node in plan.ray.join.nodes]
-        words = (f"--address={plan.ray.join.ray_address}", *nodes, "--", "true")
-        inside = ("docker", "exec", "-i", plan.ray.head.name, "python3", "-", *words)
-        say(host(plan, plan.ray.head), *inside, stdin=source("ray_contract.py"))
+    if isinstance(plan.join, JoinSpec):
+        nodes = [f"--node={node.address}={node.gpus}" for node in plan.join.nodes]
+        words = (f"--address={plan.join.ray_address}", *nodes, "--", "true")
+        first = plan.containers[0]
+        inside = ("docker", "exec", "-i", first.name, "python3", "-", *words)
+        say(host(plan, first), *inside, stdin=source("ray_contract.py"))
     container(plan, plan.server)
     head = host(plan, plan.server)
     asked = ("docker", "exec", "-i", plan.server.name, "python3", "-", plan.ready.url)
@@ -69,8 +70,9 @@ def remove(plan: Plan) -> None:
         take_away(plan, spec)
     for one in plan.hosts:
         say(one.target, "docker", "volume", "rm", one.model_volume.name)
-    if plan.ray is not None:
-        say(plan.hosts[0].target, "docker", "volume", "rm", plan.ray.session_volume.name)
+    for spec in plan.containers:
+        if spec.volume is not None:
+            say(host(plan, spec), "docker", "volume", "rm", spec.volume.name)
 
 
 def take_away(plan: Plan, spec: ContainerSpec) -> None:
@@ -91,8 +93,9 @@ def volumes(plan: Plan) -> None:
         device = f"device={one.model_volume.device}"
         options = ("--opt", "type=none", "--opt", "o=bind", "--opt", device)
         say(one.target, "docker", "volume", "create", *options, one.model_volume.name)
-    if plan.ray is not None:
-        say(plan.hosts[0].target, "docker", "volume", "create", plan.ray.session_volume.name)
+    for spec in plan.containers:
+        if spec.volume is not None:
+            say(host(plan, spec), "docker", "volume", "create", spec.volume.name)
 
 
 def container(plan: Plan, spec: ContainerSpec) -> None:
@@ -121,8 +124,8 @@ def options(plan: Plan, spec: ContainerSpec) -> Iterator[str]:
         yield from ("--env", f"{name}={value}")
     for mount in spec.mounts:
         yield from ("--volume", f"{mount.volume}:{mount.target}" + ":ro" * mount.read_only)
-    if spec.beside_head and plan.ray is not None:
-        beside = f"container:{plan.ray.head.name}"
+    if spec.shares is not None:
+        beside = f"container:{spec.shares}"
         yield from ("--ipc", beside, "--pid", beside)
     else:
         yield from ("--init", "--ipc", "shareable", "--shm-size", str(spec.shm_bytes))

@@ -171,7 +171,7 @@ def test_random_deployments_are_laid_out_and_refused_as_by_vllm(judge: Judge) ->
 
 def plan(settings: Settings, config: dict[str, Any]) -> KvFit:
     """Return the KV cache that is planned on a host without GPUs."""
-    memory = {settings.head.name: HostMemory(total=16 * GIB, device="cpu")}
+    memory = {settings.first_host.name: HostMemory(total=16 * GIB, device="cpu")}
     planned = fit(settings, layout(settings), read_architecture(config), None, memory).kv
     assert planned is not None
     return planned

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tandem.planner.arguments import Argument
 
 KEY = "a-key"
-EVERYTHING = {"image.vllm": "0.32.0", **{key: value for key, (value, _, _) in GIVEN.items()}}
+EVERYTHING = {"image.vllm": "0.33.0", **{key: value for key, (value, _, _) in GIVEN.items()}}
 """What sets every argument of ``vllm serve`` that Tandem knows."""
 
 

@@ -191,11 +191,11 @@ def test_rdma_gives_devices_and_locked_memory_where_it_is_declared(built: Built)
 
 def test_the_server_is_in_the_heads_namespaces_where_there_is_ray(built: Built) -> None:
     server = built.containers[built.plan.server.name].inputs
-    if built.plan.ray is None:
+    if built.plan.join is None:
         assert server["ipcMode"] == "private"
         assert "pidMode" not in server
         return
-    head = built.containers[built.plan.ray.head.name]
+    head = built.containers[built.plan.containers[0].name]
     assert server["ipcMode"] == server["pidMode"] == f"container:{head.name}-id"
     assert head.inputs["ipcMode"] == "shareable"
     assert "shmSize" not in server
@@ -236,7 +236,7 @@ def test_durations_are_spelled_as_go_spells_them(seconds: int, text: str) -> Non
 
 def test_gates_hold_nothing_of_the_operators_machine(built: Built) -> None:
     commands = built.of(COMMAND)
-    gates = 3 if built.plan.ray is None else 4
+    gates = 3 if built.plan.join is None else 4
     identity = 1
     assert len(commands) == gates + identity + len(built.plan.hosts) + len(built.plan.containers)
     del commands[f"{built.plan.stack}-identity"]

@@ -19,26 +19,26 @@ BROKEN = 600.0
 
 
 def check_clocks(hosts: Sequence[Place]) -> Iterator[Finding]:
-    """Yield hosts whose clocks differ from the head's, or all from the operator's."""
+    """Yield hosts whose clocks differ from the first host's, or all from the operator's."""
     clocks = [(host, host.seen.clock) for host in hosts if host.seen.clock is not None]
     if not clocks:
         return
-    head, of_head = clocks[0]
-    between = [(host, *_between(of_head, clock)) for host, clock in clocks[1:]]
+    first, of_first = clocks[0]
+    between = [(host, *_between(of_first, clock)) for host, clock in clocks[1:]]
     for host, offset, least in between:
         if least > TOLERATED:
             make = error if least > BROKEN else warning
             yield make(
                 "clock-skew",
                 f"{host.path}.name",
-                f"the clock of {host.name} is {_words(offset)} that of {head.name}",
+                f"the clock of {host.name} is {_words(offset)} that of {first.name}",
                 "let both keep time by NTP: `timedatectl set-ntp true`",
             )
-    if of_head.least > TOLERATED:
+    if of_first.least > TOLERATED:
         yield warning(
             "clock-skew",
-            f"{head.path}.name",
-            f"the clock of {head.name} is {_words(of_head.offset)} that of this machine",
+            f"{first.path}.name",
+            f"the clock of {first.name} is {_words(of_first.offset)} that of this machine",
             "let both keep time by NTP: `timedatectl set-ntp true`",
         )
 

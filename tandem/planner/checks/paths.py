@@ -26,7 +26,7 @@ def check_paths(hosts: Sequence[Place]) -> Iterator[Finding]:
                 f"{there.path}.address",
                 f"from {here.name} no TCP connection gets to {there.name} at {there.address}: "
                 f"{problem}",
-                "let all TCP ports through between the hosts: Ray and NCCL choose theirs freely",
+                "let all TCP ports through between the hosts: vLLM and NCCL choose theirs freely",
             )
         elif route and here.interface and route.device != here.interface.name:
             yield warning(

@@ -19,7 +19,7 @@ class Place:
     """Its place in the stack file, e.g. ``tandem:hosts[1]``."""
     declared: HostSettings
     seen: HostFacts
-    is_head: bool
+    is_first: bool
 
     @property
     def name(self) -> str:

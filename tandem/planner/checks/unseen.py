@@ -30,7 +30,7 @@ def check_unseen(settings: Settings, facts: Facts) -> Iterator[Finding]:
                 f"{why[0]}, so the interface can't be found from the address",
                 f"name the interface{why[1]}",
             )
-    why = _why(settings.head, facts)
+    why = _why(settings.first_host, facts)
     if why and settings.image.digest is None:
         yield error(
             "digest-unknown",

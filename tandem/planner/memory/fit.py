@@ -181,7 +181,7 @@ class _Deployment:
         if self.options.kv_cache_memory is not None:
             return BudgetOrigin.SET, self.options.kv_cache_memory
         if self.memory[host].is_cpu:
-            server = self.settings.head.env | self.settings.serve.env
+            server = self.settings.first_host.env | self.settings.serve.env
             space = server.get(CPU_BUDGET, "")
             if space.isascii() and space.isdigit() and 0 < len(space) < 6:
                 return BudgetOrigin.SET, int(space) * GIB

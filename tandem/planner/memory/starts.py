@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tandem.gates.spec import Record
+from tandem.planner.backends import backend_of
 from tandem.planner.memory.hosts import Measured
 from tandem.settings import STARTS
 
@@ -48,6 +49,7 @@ def start_of(
         "gpu": device,
         "gpuBytes": total,
         "hosts": [host.gpu_count for host in settings.hosts],
+        **backend_of(settings).start(),
         "serve": settings.serve.model_dump(
             mode="json", by_alias=True, exclude=_WITHOUT_EFFECT, exclude_none=True
         ),

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tandem.planner.backends import backend_of
 from tandem.planner.rules import (
     heads,
     hosts,
-    image,
     json_values,
     lengths,
     pairs,
@@ -40,7 +40,7 @@ def check(settings: Settings, held: ImageContent | None = None) -> list[Finding]
         hosts.names,
         hosts.addresses,
         hosts.devices,
-        hosts.ports,
+        lambda settings: backend_of(settings).rules(),
         parallel.gpu_count,
         parallel.groups_within_hosts,
         partition.one_partition,
@@ -60,7 +60,7 @@ def check(settings: Settings, held: ImageContent | None = None) -> list[Finding]
         parsers.flag_names,
     )
     of_settings = [finding for rule in rules for finding in rule(settings)]
-    return [*of_settings, *image.ray_in_image(settings, held)]
+    return [*of_settings, *backend_of(settings).image_rules(held)]
 
 
 def check_architecture(settings: Settings, model: Architecture) -> list[Finding]:

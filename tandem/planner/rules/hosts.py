@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from tandem.settings import Settings
 
-_RAY_WORKER_PORTS = range(10002, 20000)  # `ray start` --min-worker-port and --max-worker-port
-
 
 def names(settings: Settings) -> Iterator[Finding]:
     """Each host has a name of its own."""
@@ -47,28 +45,6 @@ def devices(settings: Settings) -> Iterator[Finding]:
         for _, device in _repeated([] if isinstance(host.gpus, int) else list(host.gpus)):
             path = f"tandem:hosts[{index}].gpus"
             yield error("gpu-twice", path, f"device {device} is named twice", "name each once")
-
-
-def ports(settings: Settings) -> Iterator[Finding]:
-    """The API and Ray don't get into each other's way."""
-    port = settings.serve.port
-    if not settings.spans_hosts:
-        return
-    if port == settings.ray.port:
-        yield error(
-            "port-twice",
-            "tandem:serve.port",
-            f"{port} is Ray's port on the same host",
-            "choose another, e.g. 8000",
-        )
-    for path, number in (("tandem:serve.port", port), ("tandem:ray.port", settings.ray.port)):
-        if number in _RAY_WORKER_PORTS:
-            yield error(
-                "port-of-ray-workers",
-                path,
-                f"Ray gives {number} to its worker processes",
-                "choose a port outside 10002-19999",
-            )
 
 
 def _repeated(values: list[str]) -> Iterator[tuple[int, str]]:

@@ -64,7 +64,7 @@ def model_length(settings: Settings, model: Architecture) -> Iterator[Finding]:
     length, longest = settings.serve.max_model_len, model.longest_request
     if length is None or longest is None or length <= longest:
         return
-    envs = (settings.serve.env, settings.head.env)
+    envs = (settings.serve.env, settings.first_host.env)
     is_allowed = any(env.get(ALLOW_LONG, "").strip().lower() in {"1", "true"} for env in envs)
     is_extended = any(map(Flags(settings.serve.args).has, _LENGTH_FLAGS))
     tell = warning if is_allowed or is_extended else error

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tandem.findings import Finding, error
+from tandem.planner.backends import backend_of
 from tandem.planner.masking import shown
 from tandem.planner.memory.stages import split_layers
 
@@ -74,10 +75,10 @@ def partition(settings: Settings, model: Architecture) -> Iterator[Finding]:
 def one_partition(settings: Settings) -> Iterator[Finding]:
     """Every host knows the same partition.
 
-    A variable in ``hosts[].env`` is that host's alone: vLLM is told not to copy it from the
-    head, so each rank would cut the layers in its own way.
+    A variable in ``hosts[].env`` is that host's alone, so each rank would cut the layers in its
+    own way.
     """
-    found = _by_host(settings)
+    found = backend_of(settings).known_by(PARTITION)
     if settings.serve.pipeline_parallel > 1 and len(set(found.values())) > 1:
         told = ", ".join(f"{host}: {shown(text or 'none')}" for host, text in found.items())
         yield error(
@@ -104,18 +105,3 @@ def _declared(settings: Settings) -> list[tuple[str, str]]:
         for place, env in places.items()
         if PARTITION in env
     ]
-
-
-def _by_host(settings: Settings) -> dict[str, str | None]:
-    """Return VLLM_PP_LAYER_PARTITION by host, as the ranks there know it.
-
-    The server runs on the head, and vLLM copies its variables to the other hosts, except for
-    names that some host declares for itself (``environment.not_carried_over``).
-    """
-    everywhere = settings.serve.env.get(PARTITION)
-    is_carried = not any(PARTITION in host.env for host in settings.hosts)
-    found = {
-        host.name: everywhere if is_carried else host.env.get(PARTITION) for host in settings.hosts
-    }
-    head = settings.head
-    return found | {head.name: everywhere or head.env.get(PARTITION)}

@@ -13,12 +13,24 @@ ARGS = "tandem:serve.args"
 
 SHORT = {
     "-ac": "--attention-config",
+    "-asc": "--api-server-count",
     "-cc": "--compilation-config",
     "-dc": "--diffusion-config",
     "-dcp": "--decode-context-parallel-size",
     "-dp": "--data-parallel-size",
+    "-dpa": "--data-parallel-address",
+    "-dpb": "--data-parallel-backend",
+    "-dpe": "--data-parallel-external-lb",
+    "-dph": "--data-parallel-hybrid-lb",
+    "-dpl": "--data-parallel-size-local",
+    "-dpm": "--data-parallel-multi-port-external-lb",
+    "-dpn": "--data-parallel-rank",
+    "-dpp": "--data-parallel-rpc-port",
+    "-dpr": "--data-parallel-start-rank",
     "-ep": "--enable-expert-parallel",
+    "-n": "--nnodes",
     "-q": "--quantization",
+    "-r": "--node-rank",
     "-sc": "--speculative-config",
 }
 """Short names and what they stand for (vllm/engine/arg_utils.py, 0.32.0)."""

@@ -25,7 +25,7 @@ def write(folder: Path, changes: dict[str, Any] | None = None) -> Path:
 def test_a_path_is_read_and_names_the_stack(tmp_path: Path) -> None:
     stack = read_stack_file(str(write(tmp_path)))
     assert (stack.name, stack.folder) == ("prod", tmp_path)
-    assert stack.settings.head.name == "host-1"
+    assert stack.settings.first_host.name == "host-1"
 
 
 def test_a_name_is_looked_up_among_the_stacks(
@@ -56,7 +56,7 @@ def test_a_secret_in_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
 
 def test_a_key_can_be_laid_over(tmp_path: Path) -> None:
     path = str(write(tmp_path))
-    assert read_stack_file(path, ["hosts.0.gpus=2"]).settings.head.gpus == 2
+    assert read_stack_file(path, ["hosts.0.gpus=2"]).settings.first_host.gpus == 2
     with pytest.raises(InvalidStack, match="bad-change"):
         read_stack_file(path, ["hosts.7.gpus=2"])
 

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from tandem.gates import join, ready
+from tandem.gates import join, ranks, ready
 from tests.shell import host_here
 from tests.unit.gates.docker import FakeDocker
 from tests.unit.gates.docker_program import DockerServer
@@ -21,6 +21,7 @@ def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeDock
     monkeypatch.setattr(join, "PATIENCE_SECONDS", 0)
     monkeypatch.setattr(join, "WATCH_SECONDS", 60)
     monkeypatch.setattr(ready, "WATCH_SECONDS", 60)
+    monkeypatch.setattr(ranks, "POLL_SECONDS", 0)
     monkeypatch.setattr(ready, "POLL_SECONDS", 0)
     monkeypatch.setattr(ready, "PATIENCE_SECONDS", 0)
     machine = tmp_path / "machine"

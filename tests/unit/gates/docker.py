@@ -81,6 +81,10 @@ class FakeDocker:
     """What a container wrote, where it is not its last words alone; a line may have a time."""
     volumes: dict[str, Path] = field(default_factory=dict)
     """Folder of each volume that is there."""
+    arguments: dict[str, list[str]] = field(default_factory=dict)
+    """What a container was started with."""
+    images: dict[str, str] = field(default_factory=dict)
+    """The id of a container's image, where it is not that of all others."""
     listed: dict[str, list[str]] = field(default_factory=dict)
     """Containers of each host, for who asks for all of them."""
     looks: Counter[str] = field(default_factory=Counter)
@@ -136,7 +140,13 @@ class FakeDocker:
             "Id": ID,
             "State": RUNNING | state,
             "RestartCount": self.restarts(container, look),
-            "Config": {"Image": IMAGE, "Labels": labels, "Env": [*ENV, f"{OWN}.{host[-1]}", "A=1"]},
+            "Image": self.images.get(container, f"sha256:{ID}"),
+            "Config": {
+                "Image": IMAGE,
+                "Labels": labels,
+                "Env": [*ENV, f"{OWN}.{host[-1]}", "A=1"],
+                "Cmd": self.arguments.get(container),
+            },
         }
         return Answer(out=render(options["--format"], data) + "\n")
 

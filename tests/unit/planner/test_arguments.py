@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tandem.planner.arguments import ARGUMENTS, RESERVED, serve_arguments
 from tandem.planner.rules.reserved import flags
 from tandem.planner.vllm.releases import known_names
+from tandem.remote.supervise import FOLDER
 from tandem.settings import ServeSettings
 from tests.builders import settings
 
@@ -31,6 +33,7 @@ HAVE_NO_FLAG = {"serve.args", "serve.env", "serve.readyTimeout", "serve.stallTim
 """Keys of ``serve`` that vLLM is not given as an argument."""
 
 QUIET = "--disable-access-log-for-endpoints"
+WATCHDOG = "--watchdog-config"
 
 
 def values(hosts: int = 1, changes: dict[str, Any] | None = None) -> dict[str, str]:
@@ -77,12 +80,29 @@ def test_looks_at_the_servers_health_are_not_logged_where_vllm_can_leave_them_ou
     assert values(1, {"image.vllm": version}).get(QUIET) == endpoints
 
 
+@pytest.mark.parametrize(
+    ("version", "entrypoint", "folder"),
+    [
+        ("0.32.0", "vllm", None),
+        ("0.33.0", "vllm", '{"dump_dir": "/var/lib/tandem"}'),
+        ("0.33.0", "image", None),
+    ],
+)
+def test_the_stacks_of_what_stands_still_are_written_where_vllm_can(
+    version: str, entrypoint: str, folder: str | None
+) -> None:
+    changes = {"image.vllm": version, "image.entrypoint": entrypoint}
+    assert values(1, changes).get(WATCHDOG) == folder
+    assert folder is None or json.loads(folder)["dump_dir"] == str(FOLDER)
+
+
 def test_every_flag_of_the_table_is_tested_here() -> None:
     assert {argument.flag for argument in ARGUMENTS} == {
         *(flag for _, flag, _ in GIVEN.values()),
         "--model",
         "--distributed-executor-backend",
         QUIET,
+        WATCHDOG,
     }
 
 

@@ -145,7 +145,7 @@ def test_vllm_never_sees_the_port_as_a_variable() -> None:
 
 def test_a_single_host_has_no_ray() -> None:
     (only,) = containers(1).values()
-    assert not only.beside_head
+    assert only.shares is None
     assert [upload.path for upload in only.uploads] == [
         "/tandem/supervise.py",
         "/tandem/liveness.py",
@@ -162,8 +162,9 @@ def test_several_gpus_of_a_single_host_use_vllms_own_processes() -> None:
 
 def test_the_server_is_beside_the_head_and_shares_its_session() -> None:
     head, worker, api = containers(2).values()
-    assert api.beside_head
-    assert (head.beside_head, worker.beside_head) == (False, False)
+    assert api.shares == head.name
+    assert [spec.is_shared for spec in (head, worker, api)] == [True, False, False]
+    assert (head.shares, worker.shares) == (None, None)
     session = "tandem-test-host-1-session"
     assert [m.target for m in head.mounts if m.volume == session] == ["/tmp"]
     assert [m.target for m in api.mounts if m.volume == session] == ["/tmp"]

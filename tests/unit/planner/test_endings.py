@@ -23,10 +23,10 @@ def test_a_single_server_goes_alone() -> None:
 
 def test_a_bound_of_memory_and_a_time_are_as_declared() -> None:
     declared = settings(1, {"release": {"memory": "6GiB", "timeout": "5m"}})
-    spec = release_spec(declared, "test", declared.head)
+    spec = release_spec(declared, "test", declared.first_host)
     assert (spec.memory_bytes, spec.timeout_seconds) == (6 * GIB, 300)
     assert (spec.stack, spec.host) == ("test", "host-1")
 
 
 def test_without_one_the_bound_is_left_to_the_host() -> None:
-    assert release_spec(settings(1), "test", settings(1).head).memory_bytes is None
+    assert release_spec(settings(1), "test", settings(1).first_host).memory_bytes is None

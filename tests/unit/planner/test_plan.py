@@ -6,17 +6,17 @@ import pytest
 from pydantic import ValidationError
 
 from tandem.errors import RefusedPlan
+from tandem.gates.spec import JoinSpec
 from tandem.planner import make_plan
-from tandem.planner.plan import RayPlan
+from tandem.planner.specs import ContainerSpec
 from tandem.survey.facts import Facts, ModelFacts
 from tandem.survey.model_folder import ModelFolder
 from tests.builders import DIGEST, facts, plan, settings
 
 
-def ray(changes: dict[str, Any] | None = None) -> RayPlan:
-    found = plan(2, changes).ray
-    assert found is not None
-    return found
+def ray(changes: dict[str, Any] | None = None) -> tuple[ContainerSpec, ...]:
+    """Return Ray's head and worker."""
+    return plan(2, changes).containers[:-1]
 
 
 @pytest.mark.parametrize("field", ["stack", "hosts", "endpoint"])
@@ -33,7 +33,6 @@ def test_a_container_of_a_plan_cannot_be_changed(field: str) -> None:
 
 def test_the_same_settings_give_the_same_plan() -> None:
     assert plan(3) == plan(3)
-    assert ray().fingerprint == ray().fingerprint
 
 
 @pytest.mark.parametrize(
@@ -48,7 +47,9 @@ def test_the_same_settings_give_the_same_plan() -> None:
     ids=str,
 )
 def test_what_changes_ray_replaces_all_of_it(changes: dict[str, Any]) -> None:
-    assert ray(changes).fingerprint != ray().fingerprint
+    (head, worker), (head_before, _) = ray(changes), ray()
+    assert head.fingerprint != head_before.fingerprint
+    assert worker.replaced_with == head.name
 
 
 @pytest.mark.parametrize(
@@ -105,15 +106,19 @@ def test_without_a_survey_the_declared_digest_and_interfaces_are_used() -> None:
 
 def test_every_host_but_the_head_has_a_worker() -> None:
     made = plan(3)
-    assert [host.worker is None for host in made.hosts] == [True, False, False]
-    assert [host.worker.host for host in made.hosts if host.worker] == ["host-2", "host-3"]
+    assert [(spec.role, spec.host) for spec in made.containers] == [
+        ("head", "host-1"),
+        ("worker", "host-2"),
+        ("worker", "host-3"),
+        ("server", "host-1"),
+    ]
 
 
 def test_a_single_host_has_no_ray_and_nothing_else_to_watch() -> None:
     made = plan(1)
-    assert made.ray is None
+    assert made.join is None
     assert made.ready.others == ()
-    assert made.hosts[0].worker is None
+    assert [spec.role for spec in made.containers] == ["server"]
 
 
 def test_the_image_needs_ray_only_for_several_hosts() -> None:
@@ -121,7 +126,8 @@ def test_the_image_needs_ray_only_for_several_hosts() -> None:
 
 
 def test_the_join_gate_waits_for_exactly_the_declared_nodes() -> None:
-    join = ray({"hosts.1.gpus": 2, "ray.joinTimeout": "3m"}).join
+    join = plan(2, {"hosts.1.gpus": 2, "ray.joinTimeout": "3m"}).join
+    assert isinstance(join, JoinSpec)
     assert [(n.address, n.gpus) for n in join.nodes] == [("10.0.0.1", 1), ("10.0.0.2", 2)]
     assert [n.watched.container for n in join.nodes] == [
         "tandem-test-host-1-ray-head",
@@ -160,9 +166,9 @@ def test_the_endpoint_is_the_heads_address_unless_told_otherwise() -> None:
 
 
 def test_the_order_of_variables_changes_nothing() -> None:
-    one = plan(2, {"hosts.1.env": {"A": "1", "B": "2"}}).ray
-    other = plan(2, {"hosts.1.env": {"B": "2", "A": "1"}}).ray
-    assert one and other and one.fingerprint == other.fingerprint
+    one, _ = ray({"hosts.1.env": {"A": "1", "B": "2"}})
+    other, _ = ray({"hosts.1.env": {"B": "2", "A": "1"}})
+    assert one.fingerprint == other.fingerprint
 
 
 def test_what_an_image_holds_is_kept_by_its_name_and_digest() -> None:

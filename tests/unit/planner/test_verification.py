@@ -57,8 +57,7 @@ def test_a_manifest_is_named_after_model_and_revision(
 
 def test_another_revision_replaces_every_container() -> None:
     first, other = (plan(2, {"model.revision": digit * 40}) for digit in "12")
-    assert first.ray is not None and other.ray is not None
-    assert first.ray.fingerprint != other.ray.fingerprint
+    assert first.containers[0].fingerprint != other.containers[0].fingerprint
     assert first.server != other.server
 
 

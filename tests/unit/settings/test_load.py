@@ -163,7 +163,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a backend that is not there": (
         {"backend": "gloo"},
-        "tandem:backend: \"gloo\" can't be used here; it should be 'ray' [bad-value]",
+        "tandem:backend: \"gloo\" can't be used here; it should be 'ray' or 'mp' [bad-value]",
     ),
     "a version that YAML reads as a number": (
         {"image.vllm": 0.20},
@@ -229,13 +229,13 @@ def test_a_long_value_is_cut_in_the_line() -> None:
 
 
 def test_device_ids_may_be_numbers() -> None:
-    head = settings(1, {"hosts.0.gpus": [0, 3]}).head
+    head = settings(1, {"hosts.0.gpus": [0, 3]}).first_host
     assert head.gpus == ("0", "3")
     assert head.gpu_count == 2
 
 
 def test_values_of_variables_may_be_numbers() -> None:
-    assert settings(1, {"hosts.0.env": {"NCCL_IB_GID_INDEX": 3}}).head.env == {
+    assert settings(1, {"hosts.0.env": {"NCCL_IB_GID_INDEX": 3}}).first_host.env == {
         "NCCL_IB_GID_INDEX": "3"
     }
 
@@ -245,7 +245,7 @@ def test_defaults_hold_where_the_stack_file_says_nothing() -> None:
     assert (read.backend, read.rdma, read.survey, read.shm_size) == ("ray", True, True, 10 * GIB)
     assert (read.serve.port, read.serve.ready_timeout) == (8000, 2700)
     assert (read.ray.port, read.ray.join_timeout) == (6379, 600)
-    assert (read.head.gpu_count, read.model.name) == (1, "org/model")
+    assert (read.first_host.gpu_count, read.model.name) == (1, "org/model")
 
 
 @pytest.mark.parametrize(("text", "value"), [("on", True), ("off", False), ("false", False)])
@@ -275,7 +275,7 @@ def test_what_planning_needs_may_be_declared() -> None:
             "planner": "warn",
         },
     )
-    memory = read.head.memory
+    memory = read.first_host.memory
     assert memory is not None
     assert (memory.total, memory.unified) == (round(119.7 * GIB), True)
     assert (read.image.vllm, read.planner) == ("0.19.1", "warn")
@@ -291,7 +291,7 @@ def test_keys_of_other_namespaces_are_left_alone() -> None:
 
 @pytest.mark.parametrize("ssh", ["spark-1", "nvidia@spark-1.lan", "ssh://nvidia@spark-1.lan:2222"])
 def test_a_host_is_written_as_typed_after_ssh(ssh: str) -> None:
-    assert settings(1, {"hosts.0.ssh": ssh}).head.target.destination == ssh
+    assert settings(1, {"hosts.0.ssh": ssh}).first_host.target.destination == ssh
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ def test_a_blocked_direction_is_told_by_the_pair() -> None:
     assert finding.severity is Severity.ERROR
     assert str(finding) == (
         "tandem:hosts[1].address: from host-1 no TCP connection gets to host-2 at 10.0.0.2: "
-        "no answer within 2 s; let all TCP ports through between the hosts: Ray and NCCL choose "
+        "no answer within 2 s; let all TCP ports through between the hosts: vLLM and NCCL choose "
         "theirs freely [path-blocked]"
     )
 
