@@ -13,7 +13,7 @@ from tandem.errors import InvalidStack, TandemError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("plan", "survey", "status", "logs", "weights", "drift", "schema")
+COMMANDS = ("plan", "survey", "status", "logs", "weights", "drift", "schema", "findings")
 """Modules of tandem.cli; each has its docstring as help, ``add_arguments`` and ``run``."""
 
 

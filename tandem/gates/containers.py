@@ -58,6 +58,10 @@ class ContainerState:
     restarts: int = 0
     detail: str = ""
     """Docker's or SSH's own words when something is wrong."""
+    started_at: str = ""
+    """When its last start was, by its host's clock and in Docker's words; empty when not known."""
+    finished_at: str = ""
+    """When its last end was, which may be that of the start before."""
 
     @property
     def is_down(self) -> bool:
@@ -105,7 +109,13 @@ def inspect(watched: Watched) -> ContainerState:
     data = json.loads(answer.stdout)
     state = data["state"]
     return ContainerState(
-        watched, state["Status"], state["ExitCode"], data["restarts"], state["Error"]
+        watched,
+        state["Status"],
+        state["ExitCode"],
+        data["restarts"],
+        state["Error"],
+        state["StartedAt"],
+        state["FinishedAt"],
     )
 
 

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
+from tandem.gates.causes import naming_first_cause
 from tandem.gates.containers import (
     LOOK_SECONDS,
     ContainerState,
@@ -134,9 +135,10 @@ def _report(spec: JoinSpec, states: list[ContainerState], missing: list[str]) ->
 
 
 def main(text: str) -> object:
-    """Run the gate as Pulumi does: where it gives up, the logs are kept."""
+    """Run the gate as Pulumi does: where it gives up, logs are kept and the first cause is told."""
     spec = JoinSpec.from_json(text)
-    return keeping_logs("join", [node.watched for node in spec.nodes], lambda: join(spec))
+    watched = [node.watched for node in spec.nodes]
+    return keeping_logs("join", watched, lambda: naming_first_cause(watched, lambda: join(spec)))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tandem.errors import GateFailed
+from tandem.gates.causes import naming_first_cause
 from tandem.gates.containers import Watch, exec_python, log_tail, say, with_log
 from tandem.gates.keep import keeping_logs
 from tandem.gates.run import run_gate
@@ -126,9 +127,10 @@ def _progress(server: Watched) -> str:
 
 
 def main(text: str) -> object:
-    """Run the gate as Pulumi does: where it gives up, the logs are kept."""
+    """Run the gate as Pulumi does: where it gives up, logs are kept and the first cause is told."""
     spec = ReadySpec.from_json(text)
-    return keeping_logs("ready", [spec.server, *spec.others], lambda: ready(spec))
+    watched = [spec.server, *spec.others]
+    return keeping_logs("ready", watched, lambda: naming_first_cause(watched, lambda: ready(spec)))
 
 
 if __name__ == "__main__":

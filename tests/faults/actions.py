@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tests.chat import chat
 from tests.faults.commands import asks
 from tests.faults.places import NAMES
+from tests.faults.sight import images
 
 if TYPE_CHECKING:
     from lab import Host
@@ -115,7 +116,7 @@ def sshd(scene: Scene, host: Host, *, how: str) -> Undo:
 def no_image(scene: Scene, host: Host) -> Undo:
     """Take the image from both hosts, so that the next `up` has to pull it."""
     for one in scene.lab.hosts:
-        one.ssh(f"docker image ls --quiet {_repository(scene)} | xargs docker rmi --force")
+        one.ssh(f"docker rmi --force {' '.join(images(scene.lab, one))}")
     return None
 
 
@@ -176,10 +177,6 @@ def older_state(scene: Scene, host: Host) -> Undo:
 def _power_on(scene: Scene, hosts: Sequence[Host]) -> None:
     for host in hosts:
         scene.lab.power_on(host)
-
-
-def _repository(scene: Scene) -> str:
-    return scene.lab.stand_in_image.partition("@")[0].rpartition(":")[0]
 
 
 ACTIONS: dict[str, Callable[..., Undo]] = {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lab import LabError, processes
+from lab.image import stand_in
 from lab.layout import REGISTRY_PORT
 from tests.faults.places import HOME, NAMES
 
@@ -100,9 +101,9 @@ def number(host: Host, command: str) -> int:
 
 
 def images(lab: Lab, host: Host) -> tuple[str, ...]:
-    """Return the names that a host has of the stand-in's image."""
-    repository = lab.stand_in_image.partition("@")[0].rpartition(":")[0]
-    return tuple(host.ssh(f"docker image ls --no-trunc --quiet {repository}").stdout.split())
+    """Return the ids of what a host has a name of the stand-in's image for."""
+    words = f"docker image ls --no-trunc --quiet {lab.site.registry}/{stand_in.REPOSITORY}"
+    return tuple(host.ssh(words).stdout.split())
 
 
 def received(host: Host) -> int:

@@ -29,13 +29,13 @@ def check_skew(settings: Settings, hosts: Sequence[Place]) -> Iterator[Finding]:
         )
     same = "bring the hosts to the same version"
     versions = {
-        "driver": ({host.name: _driver(host) for host in seen}, "NVIDIA driver", same),
-        "kernel": ({host.name: host.system.kernel for host in seen}, "Linux kernel", same),
-        "docker": ({host.name: host.docker.version for host in seen}, "Docker", same),
+        "driver-skew": ({host.name: _driver(host) for host in seen}, "NVIDIA driver", same),
+        "kernel-skew": ({host.name: host.system.kernel for host in seen}, "Linux kernel", same),
+        "docker-skew": ({host.name: host.docker.version for host in seen}, "Docker", same),
     }
     for code, (values, what, fix) in versions.items():
         if said := _differing(values):
-            yield warning(f"{code}-skew", PATH, f"{what} differs: {said}", fix)
+            yield warning(code, PATH, f"{what} differs: {said}", fix)
     yield from _image(settings, seen)
 
 

@@ -29,6 +29,9 @@ RUNNING = {
     "StartedAt": "2026-11-30T12:00:00Z",
     "FinishedAt": "0001-01-01T00:00:00Z",
 }
+LOGGED = "2026-11-30T12:14:48.282000000Z"
+SECRET = "hf_a-secret-of-the-container"
+ENV, OWN = ("PATH=/bin", f"HF_TOKEN={SECRET}"), "VLLM_HOST_IP=10.0.0"
 ID = "0123abcd" * 8
 IMAGE = f"registry.example/vllm@{DIGEST}"
 RAY_ADDRESS = "10.0.0.1:6379"
@@ -36,6 +39,7 @@ INSTALLED = {"ray": "2.60.0", "vllm": "0.19.1"}
 STAYS_NOT = {"--rm", "--pull=never", "--log-driver=none", "--entrypoint=python3"}
 """What every container has to be started with that a gate needs for a moment only."""
 
+_TIMED = re.compile(r"\d{4}-\d\d-\d\dT\S+Z ")
 _RAY = f"""\
 import json, os, socket
 socket.create_connection = lambda *words: socket.socket()
@@ -74,7 +78,7 @@ class FakeDocker:
     failures: dict[str, tuple[int, str]] = field(default_factory=dict)
     """By container or host, how Docker fails to run a program there: exit status and words."""
     logs: dict[str, str] = field(default_factory=dict)
-    """What a container wrote, where it is not its last words alone."""
+    """What a container wrote, where it is not its last words alone; a line may have a time."""
     volumes: dict[str, Path] = field(default_factory=dict)
     """Folder of each volume that is there."""
     arguments: dict[str, list[str]] = field(default_factory=dict)
@@ -140,23 +144,26 @@ class FakeDocker:
             "Config": {
                 "Image": IMAGE,
                 "Labels": labels,
+                "Env": [*ENV, f"{OWN}.{host[-1]}", "A=1"],
                 "Cmd": self.arguments.get(container),
             },
         }
         return Answer(out=render(options["--format"], data) + "\n")
 
     def _logs(self, host: str, words: list[str]) -> Answer:
-        with_value = {"--tail", "--since"}
-        options, (container,) = _options(words, {*with_value, "--timestamps"}, with_value)
-        if options.get("--since") not in {None, RUNNING["StartedAt"]}:
-            raise UnknownWords(f"--since {options['--since']}")
+        known = {"--tail", "--timestamps", "--since"}
+        options, (container,) = _options(words, known, known - {"--timestamps"})
         if not _is_on(container, host):
             return Answer(1, err=f"Error: No such container: {container}\n")
-        lines = self.logs.get(container, f"last words of {container}\n").splitlines(keepends=True)
+        written = self.logs.get(container, f"last words of {container}\n").splitlines(keepends=True)
+        lines = [line if _TIMED.match(line) else f"{LOGGED} {line}" for line in written]
         if "--tail" in options:
             lines = lines[-int(options["--tail"]) :]
-        time = "2026-11-30T12:14:48.282000000Z " if "--timestamps" in options else ""
-        return Answer(err="".join(time + line for line in lines))
+        since = options.get("--since", "")
+        lines = [line for line in lines if line >= since]
+        if "--timestamps" not in options:
+            lines = [line.partition(" ")[2] for line in lines]
+        return Answer(err="".join(lines))
 
     def _exec(self, host: str, words: list[str]) -> Answer:
         options, (container, *command) = _options(words, {"--interactive"})

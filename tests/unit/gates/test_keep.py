@@ -214,7 +214,7 @@ def test_a_gate_that_is_through_keeps_nothing(host: Host) -> None:
     assert host.kept == []
 
 
-@pytest.mark.parametrize("script", ["keep.sh", "release.sh"])
+@pytest.mark.parametrize("script", ["causes.sh", "keep.sh", "release.sh"])
 def test_the_scripts_are_posix_sh(script: str) -> None:
     path = Path(__file__).parents[3] / "tandem" / "gates" / script
     shell = shutil.which("dash") or "sh"

@@ -141,6 +141,16 @@ def test_ready_gives_up_and_keeps_the_logs() -> None:
     assert (first, last) == ("no answer after 0 s", KEPT)
 
 
+@pytest.mark.parametrize("gate", ["join", "ready"])
+def test_join_and_ready_begin_with_the_first_cause(gate: str, docker: FakeDocker) -> None:
+    docker.logs[WORKER] = "exec: ray: not found\n"
+    spec = join_spec(timeout_seconds=0) if gate == "join" else ready_spec(timeout_seconds=0)
+    first, then, *_, last = reason(gate, spec)
+    assert first == "first cause: exec: ray: not found, on host-2, at 12:14:48"
+    assert then.startswith({"join": "not joined after", "ready": "no answer after"}[gate])
+    assert last == KEPT
+
+
 def test_keep() -> None:
     assert result("keep", KeepSpec(watched(2), (), WORKER)) == {"kept": WORKER}
 

@@ -52,6 +52,11 @@ def test_an_image_that_was_found_without_ray_is_an_error_before_anything_is_pull
     assert "image-without-ray" not in codes(known())
 
 
+def test_a_single_host_needs_no_ray_in_its_image() -> None:
+    single = facts(settings(1)).model_copy(update={"images": known(ray=None).images})
+    assert [found.code for found in assess(settings(1), single).findings] == []
+
+
 def test_a_mirror_with_ray_in_it_is_no_warning() -> None:
     official = {"image.reference": f"registry.example/vllm/vllm-openai:v0.19.1@{DIGEST}"}
     assert codes(facts(settings(2)), official)["image-without-ray"] is Severity.WARNING

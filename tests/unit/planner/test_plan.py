@@ -9,7 +9,7 @@ from tandem.errors import RefusedPlan
 from tandem.gates.spec import JoinSpec
 from tandem.planner import make_plan
 from tandem.planner.specs import ContainerSpec
-from tandem.survey.facts import Facts
+from tandem.survey.facts import Facts, ModelFacts
 from tandem.survey.model_folder import ModelFolder
 from tests.builders import DIGEST, facts, plan, settings
 
@@ -79,6 +79,17 @@ def test_a_plan_that_cannot_work_is_refused_with_every_error_and_no_warning() ->
 def test_a_warning_stops_nothing_and_is_kept() -> None:
     made = plan(2, {"serve.tensorParallel": 1, "image.reference": "vllm:1"})
     assert [f.code for f in made.warnings] == ["gpus-idle", "tag-not-pinned"]
+
+
+def test_a_config_that_lacks_a_key_leaves_memory_unweighed_and_stops_nothing() -> None:
+    declared = settings(1)
+    known = ModelFacts(config={"model_type": "qwen3", "hidden_size": 64})
+    made = make_plan(declared, facts(declared).model_copy(update={"model": known}), "test")
+    assert [str(finding) for finding in made.warnings] == [
+        "tandem:model.source: config.json: num_attention_heads is missing or 0; "
+        "memory and shard widths are not checked [config-not-read]"
+    ]
+    assert made.fit is None
 
 
 def test_a_tag_becomes_its_digest_on_every_host() -> None:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
-
-class Severity(StrEnum):
-    """How much a finding weighs: an error stops the deployment, a warning is only shown."""
-
-    ERROR = "error"
-    WARNING = "warning"
+from tandem.findings.code import Severity
+from tandem.findings.declared import CODES
 
 
 class Finding(BaseModel):
-    """One thing to tell the user, in one line."""
+    """One thing to tell the user, in one line.
+
+    A code that is not declared in this package, or not with this severity, is a ValueError.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -31,6 +30,12 @@ class Finding(BaseModel):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}; {self.fix} [{self.code}]"
+
+    @model_validator(mode="after")
+    def _is_declared(self) -> Self:
+        if self.code not in CODES or self.severity not in CODES[self.code].severities:
+            raise ValueError(f"tandem/findings declares no {self.severity} {self.code}")
+        return self
 
 
 def error(code: str, path: str, message: str, fix: str) -> Finding:

@@ -1,0 +1,145 @@
+"""The first cause before what a gate says, read from the logs of all its containers."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tandem.errors import GateFailed
+from tandem.gates.causes import naming_first_cause
+from tandem.ssh import SshTarget
+from tests.builders import watched
+from tests.shell import program
+from tests.unit.gates.docker import RUNNING, SECRET
+
+if TYPE_CHECKING:
+    from tests.unit.gates.docker import FakeDocker
+
+BOTH = [watched(1, "server"), watched(2)]
+SERVER, WORKER = (item.container for item in BOTH)
+NEVER = "0001-01-01T00:00:00Z"
+
+
+def error(at: str, words: str, process: str = "") -> str:
+    """Return the lines of a traceback with their times."""
+    lines = ("Traceback (most recent call last):", '  File "/x/y.py", line 7, in work', words)
+    return "".join(f"2026-11-30T{at}.000000000Z {process}{line}\n" for line in lines)
+
+
+def said() -> str:
+    """Return what a gate says that gave up."""
+
+    def give_up() -> object:
+        raise GateFailed("no answer after 60 s\nand more")
+
+    with pytest.raises(GateFailed) as failed:
+        naming_first_cause(BOTH, give_up)
+    text = str(failed.value)
+    assert text.endswith("no answer after 60 s\nand more")
+    return text.removesuffix("no answer after 60 s\nand more").rstrip("\n")
+
+
+def test_the_first_cause_comes_before_what_the_gate_says(docker: FakeDocker) -> None:
+    docker.logs[SERVER] = error("12:10:05", "KeyError: 'late'")
+    docker.logs[WORKER] = error("12:10:03", "KeyError: 'early'", "(Worker_TP1 pid=5) ")
+    assert (
+        said() == "first cause: KeyError: 'early' in y.py:7 (work), rank 1 on host-2, at 12:10:03"
+    )
+
+
+def test_where_the_logs_tell_no_cause_nothing_is_added(docker: FakeDocker) -> None:
+    assert said() == ""
+    docker.logs[SERVER] = error("12:10:05", "EngineDeadError: See stack trace (above)")
+    assert said() == ""
+
+
+def test_a_gate_that_is_through_reads_no_log(docker: FakeDocker) -> None:
+    docker.logs[SERVER] = error("12:10:05", "KeyError: 1")
+    assert naming_first_cause(BOTH, lambda: "through") == "through"
+    assert not [words for _, _, words in docker.asked if words[0] == "logs"]
+
+
+def test_a_rank_that_ray_tells_of_by_address_is_on_that_host(docker: FakeDocker) -> None:
+    docker.logs[SERVER] = error("12:10:05", "KeyError: 1", "(RayWorkerProc pid=7, ip=10.0.0.2) ")
+    assert said().endswith(" on host-2, at 12:10:05")
+
+
+def test_the_start_that_failed_counts_and_none_before(docker: FakeDocker) -> None:
+    started = {"StartedAt": "2026-11-30T12:10:00.5Z", "FinishedAt": "2026-11-30T12:09:50.25Z"}
+    docker.states[SERVER] = RUNNING | started
+    old, new = error("12:09:45", "KeyError: 'old'"), error("12:10:20", "KeyError: 'new'")
+    docker.logs[SERVER] = old + new + error("12:10:40", "KeyError: 'after the restart'")
+    # Where one is up for long already, its lines of an earlier start of the server don't count.
+    docker.logs[WORKER] = error("12:05:00", "KeyError: 'long ago'")
+    assert said().startswith("first cause: KeyError: 'new' ")
+    # Docker notes a start a moment after the program's first words.
+    docker.logs[SERVER] = old + error("12:10:00", "KeyError: 'at once'")
+    assert said().startswith("first cause: KeyError: 'at once' ")
+
+
+def test_a_start_that_had_ended_when_the_gate_began_counts(docker: FakeDocker) -> None:
+    ended = {"StartedAt": "2026-11-30T12:10:00.5Z", "FinishedAt": "2026-11-30T12:10:30Z"}
+    docker.states[SERVER] = RUNNING | ended | {"Status": "restarting"}
+    docker.logs[SERVER] = error("12:09:45", "KeyError: 'old'") + error("12:10:20", "KeyError: 'it'")
+    assert said().startswith("first cause: KeyError: 'it' ")
+
+
+def test_a_container_that_never_started_has_no_cause_in_its_log(docker: FakeDocker) -> None:
+    docker.states[SERVER] = RUNNING | {"Status": "created", "StartedAt": NEVER}
+    docker.logs[WORKER] = error("12:10:05", "KeyError: 'of another server'")
+    assert said() == ""
+
+
+def test_a_clock_that_is_ahead_does_not_make_an_error_the_later_one(
+    docker: FakeDocker, tmp_path: Path
+) -> None:
+    late = 'case $SSH_HOST in *host-2) add=3600;; *) add=0;; esac\n/bin/date -d "$add seconds" "$@"'
+    program(tmp_path / "machine/bin/date", late)
+    docker.logs[SERVER] = error("12:10:05", "KeyError: 'late'")
+    docker.logs[WORKER] = error("13:10:03", "KeyError: 'early'")
+    assert said() == "first cause: KeyError: 'early' in y.py:7 (work), on host-2, at 13:10:03"
+
+
+@pytest.mark.parametrize("clock", ["echo nonsense", "exit 1", 'sleep 0.2; /bin/date "$@"'])
+def test_a_clock_that_can_not_be_read_changes_nothing(
+    clock: str, docker: FakeDocker, tmp_path: Path
+) -> None:
+    program(tmp_path / "machine/bin/date", clock)
+    docker.logs[SERVER] = error("12:10:05", "KeyError: 'late'")
+    docker.logs[WORKER] = error("12:10:03", "KeyError: 'early'")
+    assert said().startswith("first cause: KeyError: 'early' ")
+
+
+def test_a_host_that_does_not_answer_leaves_the_others_logs(docker: FakeDocker) -> None:
+    docker.reach = lambda container, look: container != WORKER
+    docker.logs[SERVER] = error("12:10:05", "KeyError: 'here'")
+    assert said().startswith("first cause: KeyError: 'here' ")
+
+
+def test_of_a_long_log_the_end_is_read_and_of_a_long_line_the_beginning(
+    docker: FakeDocker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    run = SshTarget.run
+
+    def noting(target: SshTarget, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+        done = run(target, *words, **options)
+        read.append(done.stdout)
+        return done
+
+    monkeypatch.setattr(SshTarget, "run", noting)
+    docker.logs[SERVER] = ("x" * 5000 + "\n") * 3000 + error(
+        "12:10:05", "ValueError: " + "y" * 9000
+    )
+    assert said().startswith("first cause: ValueError: yyy")
+    assert max(map(len, read)) < 2.1 * 1024**2
+    assert max(len(line) for text in read for line in text.split("\n")) <= 2000
+    assert not any(SECRET in text for text in read)
+
+
+def test_all_containers_are_asked_within_limits(docker: FakeDocker) -> None:
+    said()
+    assert {limit for _, limit, words in docker.asked if words[0] == "logs"} == {"20"}
