@@ -21,6 +21,9 @@ RETRY_SECONDS = 0.2
 SHUTDOWN_SECONDS = 6.0
 """How long vLLM takes to end after one of its processes has died."""
 API_SHUTDOWN_SECONDS = 2.0
+RANK_SHUTDOWN_SECONDS = 9.0
+"""How long a rank may take to end by itself: vLLM waits for five seconds, sends SIGTERM, and
+SIGKILL after four more (multiproc_executor.py)."""
 
 
 class GroupLost(Exception):
@@ -50,6 +53,7 @@ class Ranks:
 
     def __init__(self, place: Place) -> None:
         self._lock = Lock()
+        self._is_ending = False
         self._processes = [_start(place, rank) for rank in place.ranks]
 
     def wait_until_joined(self) -> None:
@@ -76,14 +80,23 @@ class Ranks:
 
     def _wait(self, number: int, process: subprocess.Popen[str], ended: Callable[[], None]) -> None:
         code = process.wait()
+        if self._is_ending:
+            return
         name = f"Worker proc VllmWorker-{number}"
         print(f"ERROR {name} died unexpectedly (exit code: {code}), shutting down", flush=True)
         ended()
 
     def kill(self) -> None:
-        """End them all."""
+        """End them all, a frozen one only after a while."""
+        self._is_ending = True
         for process in self._processes:
-            process.kill()
+            process.terminate()
+        deadline = time.monotonic() + RANK_SHUTDOWN_SECONDS
+        for process in self._processes:
+            try:
+                process.wait(max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 def run_headless(place: Place) -> None:

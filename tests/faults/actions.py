@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from tests.chat import chat
 from tests.faults.commands import asks
-from tests.faults.places import NAMES
 from tests.faults.sight import images
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ def nothing(scene: Scene, host: Host) -> Undo:
 
 
 def shell(scene: Scene, host: Host, *, run: str, undo: str = "") -> Undo:
-    """Run a command on the host; {head}, {worker}, {server} and {busybox} stand for names."""
-    names = NAMES | {"busybox": scene.lab.small_image}
+    """Run a command on the host; {server} and the like and {busybox} stand for names."""
+    names = scene.places.names | {"busybox": scene.lab.small_image}
     done = host.ssh(run.format(**names))
     assert done.returncode == 0, done.stderr
     return (lambda: host.ssh(undo.format(**names))) if undo else None
@@ -54,11 +53,11 @@ def prompt(scene: Scene, host: Host, *, text: str, times: int = 1) -> Undo:
 
 def out_of_memory(scene: Scene, host: Host, *, container: str) -> Undo:
     """Let the kernel end what a container runs for want of memory."""
-    name = NAMES[container]
+    name = scene.places.names[container]
     scene.lab.limit_memory(host, name, mib=64)
     # The kernel chooses by score, and would choose what takes the memory. What is large in a real
-    # container is Ray or vLLM, never the program around it.
-    mark = "grep -q supervise.py $its/cmdline || echo 1000 >$its/oom_score_adj"
+    # container is Ray or vLLM, never a program around it.
+    mark = "grep -q -e supervise.py -e generation.py $its/cmdline || echo 1000 >$its/oom_score_adj"
     others = f"for its in /proc/[0-9]*; do [ $its = /proc/$$ ] || {mark}; done"
     took = "exec python3 -c 'x = bytes(1) * (1 << 28)'"
     # `docker exec` may hang when its container ends under it.
@@ -80,13 +79,13 @@ def power_cut(scene: Scene, host: Host, *, both: bool = False, stays_off: bool =
 def partition(scene: Scene, host: Host, *, one_way: bool = False, percent: int = 100) -> Undo:
     """Drop what passes between the hosts."""
     scene.lab.partition(host, one_way=one_way, percent=percent)
-    return lambda: scene.lab.heal(host)
+    return _cut(scene, host)
 
 
 def link(scene: Scene, host: Host) -> Undo:
     """Pull the cable."""
     scene.lab.cut_link(host)
-    return lambda: scene.lab.heal(host)
+    return _cut(scene, host)
 
 
 def slow_link(scene: Scene, host: Host, *, mbit: float) -> Undo:
@@ -172,6 +171,16 @@ def older_state(scene: Scene, host: Host) -> Undo:
     restored = scene.project.pulumi("stack", "import", "--file", str(copy))
     assert restored.code == 0, restored.text
     return None
+
+
+def _cut(scene: Scene, host: Host) -> Undo:
+    scene.cut.add(host.name)
+
+    def undo() -> None:
+        scene.lab.heal(host)
+        scene.cut.discard(host.name)
+
+    return undo
 
 
 def _power_on(scene: Scene, hosts: Sequence[Host]) -> None:

@@ -28,6 +28,7 @@ def broken(scene: Scene, fault: Fault) -> Iterator[Callable[[], None]]:
     Raises NoEvidence.
     """
     proof = Proof(scene, fault.evidence)
+    scene.note_old()
     with ExitStack() as undoing:
         _carry_out(scene, fault.fault, undoing)
         time.sleep(fault.lasts or 0)

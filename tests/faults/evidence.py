@@ -22,6 +22,7 @@ from tests.faults.evidence_hosts import (
     Packets,
     Process,
     Traffic,
+    Version,
 )
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ Evidence = Annotated[
     | Connection
     | Disk
     | Image
+    | Version
     | File
     | Clock
     | Traffic

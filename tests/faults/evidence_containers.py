@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tests.faults import sight
 from tests.faults.base import Kind
-from tests.faults.places import STACK
+from tests.faults.places import CONTAINERS, STACK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ class Container(Kind):
 
     kind: Literal["container"]
     container: str
-    """head, worker, server, or the name of one of somebody else."""
+    """head, worker, server, rank, or the name of one of somebody else."""
     host: str | None = None
     """Where that one is."""
     now: Literal["started again", "exited", "gone", "there"]
@@ -29,7 +29,7 @@ class Container(Kind):
     """Exit status of one that has exited."""
 
     def see(self, scene: Scene) -> sight.Container | None:
-        return sight.container(scene.lab, self.container, self.host)
+        return sight.container(scene, self.container, self.host)
 
     def shows(self, before: sight.Container | None, now: sight.Container | None) -> bool:
         if before is None or now is None:
@@ -52,13 +52,13 @@ class Ended(Kind):
     """What a container's log says of how its command ended; it may run again by now."""
 
     kind: Literal["ended"]
-    container: Literal["head", "worker", "server"]
+    container: CONTAINERS
     how: str
     """The first words, such as ``signal 9``."""
     times: int = 1
 
     def see(self, scene: Scene) -> int:
-        return sight.ends(scene.lab, self.container, self.how)
+        return sight.ends(scene, self.container, self.how)
 
     def shows(self, before: int, now: int) -> bool:
         return now - before >= self.times
@@ -72,10 +72,10 @@ class OutOfMemory(Kind):
     """Docker's events: the kernel has ended something in a container for want of memory."""
 
     kind: Literal["out-of-memory"]
-    container: Literal["head", "worker", "server"]
+    container: CONTAINERS
 
     def see(self, scene: Scene) -> frozenset[str]:
-        return sight.out_of_memory(scene.lab, self.container)
+        return sight.out_of_memory(scene, self.container)
 
     def shows(self, before: frozenset[str], now: frozenset[str]) -> bool:
         return bool(now - before)
@@ -90,7 +90,7 @@ class State(Kind):
     kind: Literal["state"]
 
     def see(self, scene: Scene) -> tuple[str | None, str | None]:
-        found = sight.container(scene.lab, "server")
+        found = sight.container(scene, "server")
         recorded = [one["id"] for urn, one in scene.state().items() if urn.endswith(_SERVER)]
         return (recorded[0] if recorded else None, found.id if found else None)
 

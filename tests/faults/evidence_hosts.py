@@ -108,6 +108,22 @@ class Image(OfHost):
         return f"{self.host} has no name of the image"
 
 
+class Version(OfHost):
+    """The deployment's image has another vLLM on a host, by its own Python."""
+
+    kind: Literal["version"]
+    now: str
+
+    def see(self, scene: Scene) -> str:
+        return sight.vllm_version(scene.lab, scene.lab.host(self.host))
+
+    def shows(self, before: str, now: str) -> bool:
+        return before != now == self.now
+
+    def __str__(self) -> str:
+        return f"the image has vLLM {self.now} on {self.host}"
+
+
 class File(OfHost):
     """A file of a host has gone."""
 

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from tests.faults.base import Part
 from tests.faults.evidence import Evidence
+from tests.faults.places import BackendName
 
 FOLDER = Path(__file__).parent / "matrix"
 
@@ -102,6 +103,8 @@ class Fault(Part):
     """What somebody would say who saw it."""
     slug: str
     image: Literal["stand-in", "real"] = "stand-in"
+    backend: BackendName = "ray"
+    """With mp the real image has no Ray in it."""
     quick: bool = False
     """Part of `make test`, too."""
     when: Literal["running", "before", "during"] = "running"
@@ -140,7 +143,11 @@ def read_matrix() -> tuple[Fault, ...]:
     order = {"stand-in": 0, "real": 1}
     return tuple(
         sorted(
-            faults, key=lambda f: (f.disk_gib or 0, order[f.image], f.start != "running", f.slug)
+            faults,
+            key=lambda f: (
+                *(f.disk_gib or 0, order[f.image], f.backend != "ray"),
+                *(f.start != "running", f.slug),
+            ),
         )
     )
 

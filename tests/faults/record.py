@@ -19,6 +19,8 @@ class Ending(Part):
 
     seconds: float | None
     """None where it did not end as it has to."""
+    health_said_yes: float = 0.0
+    """Seconds for which it did at most while a rank was gone, as far as that was looked at."""
     stayed: list[str] = []
     """Pulumi's own programs that were left on the operator's machine, with their process id."""
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.chat import chat
 from tests.faults.commands import Started, left_behind, pulumis_own
-from tests.faults.places import BYSTANDER, HEAD, HELD, PLACES, STACK
+from tests.faults.places import BYSTANDER, HELD, PLACES, STACK, Places
+from tests.faults.ranks import running
 from tests.faults.unharmed import see_words
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Scene:
 
     lab: Lab
     project: Project
+    places: Places = PLACES["ray"]
     current: Started | None = None
     """The command that runs."""
     ended: Run | None = None
@@ -52,6 +54,10 @@ class Scene:
     """Pulumi's own programs that an interrupted command has left on the operator's machine."""
     patience: float | None = None
     """Seconds in which evidence has to show, where it is not each kind's own."""
+    cut: set[str] = field(default_factory=set)
+    """Hosts that the others can't reach at this moment."""
+    old: frozenset[int] = frozenset()
+    """What ran of vLLM before a fault, where no backend keeps any of it: all has to go."""
     connections: list[tuple[str, str, int, int]] = field(default_factory=list)
     """Command, host, SSH connections that were accepted, and those that were refused."""
 
@@ -129,9 +135,9 @@ class Scene:
     def is_whole(self) -> bool:
         """Tell whether every container runs and the server answers."""
         seen = self.containers()
-        names = [(host, name) for host, names in PLACES.items() for name in names]
-        running = all(seen[host].get(name, "").endswith(" running") for host, name in names)
-        return running and self.answers()
+        names = [(host, name) for host in seen for name in self.places.on(host)]
+        all_run = all(seen[host].get(name, "").endswith(" running") for host, name in names)
+        return all_run and not self._old() and self.answers()
 
     def until(self, holds: Callable[[], bool], seconds: float, what: str) -> float:
         """Wait until something holds; return after how many seconds it did."""
@@ -151,19 +157,29 @@ class Scene:
         folder = self.project.folder
         found = [f"operator: {one}" for one in (*left_behind(folder), *pulumis_own(folder))]
         for host in self.lab.hosts:
-            expected = PLACES[host.name] if deployed else set()
-            found += [f"{host.name}: {words}" for words in _leftovers(host, expected)]
+            words = _leftovers(host, self.places, deployed=deployed)
+            if deployed and self.places.has_generations:
+                words += running(host).leftovers(self.old)
+            found += [f"{host.name}: {one}" for one in words]
         return found
 
     def left_on_hosts(self) -> list[str]:
         """Return what an interrupted command still does on the hosts."""
         found = []
         for host in self.lab.hosts:
-            known = PLACES[host.name] | {BYSTANDER, HELD}
+            known = self.places.on(host.name) | {BYSTANDER, HELD}
             names = host.ssh("docker ps --all --format '{{.Names}}'").stdout.split()
             found += [f"{host.name}: container {name}" for name in names if name not in known]
             found += [f"{host.name}: {one}" for one in host.processes() if one.name in _WORKERS]
         return found
+
+    def note_old(self) -> None:
+        """Note what runs of vLLM, all of which has to go when the group is broken."""
+        if self.places.has_generations:
+            self.old = frozenset(pid for host in self.lab.hosts for pid in running(host).all)
+
+    def _old(self) -> frozenset[int]:
+        return frozenset(pid for host in self.lab.hosts for pid in running(host).all & self.old)
 
     def _ssh_log(self, host: Host) -> str:
         init = host.init()
@@ -179,25 +195,21 @@ def most_connections(command: str) -> int:
     return _MOST_OF_REFRESH if refreshes else _MOST_CONNECTIONS
 
 
-def _leftovers(host: Host, expected: set[str]) -> list[str]:
-    prefix = f"tandem-{STACK}-{host.name}"
-    volumes = {f"{prefix}-model", f"{prefix}-hashes"} if expected else set()
-    if HEAD in expected:
-        volumes.add(f"{prefix}-session")
+def _leftovers(host: Host, places: Places, *, deployed: bool) -> list[str]:
     seen = {
         "container": set(host.ssh("docker ps --all --format '{{.Names}}'").stdout.split()),
         "volume": set(host.ssh("docker volume ls --quiet").stdout.split()),
         "network": set(host.ssh("docker network ls --format '{{.Name}}'").stdout.split()),
     }
     wanted = {
-        "container": expected | {BYSTANDER},
-        "volume": volumes,
+        "container": (places.on(host.name) if deployed else set()) | {BYSTANDER},
+        "volume": places.volumes(host.name) if deployed else set(),
         "network": {"bridge", "host", "none"},
     }
     words = [f"{kind} {name}" for kind in seen for name in sorted(seen[kind] - wanted[kind])]
     words += [f"no {kind} {name}" for kind in seen for name in sorted(wanted[kind] - seen[kind])]
     words += [f"process {p}" for p in host.processes() if p.name in _WORKERS]
-    if not expected:
+    if not deployed:
         mounts = host.ssh("grep -c /volumes/tandem- /proc/1/mounts").stdout.strip()
         words += [f"{mounts} mounts of volumes"] if mounts != "0" else []
         ours = [p for p in host.processes() if p.depth > 1 and "sleep" not in p.command]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from lab import LabError, processes
 from lab.image import stand_in
 from lab.layout import REGISTRY_PORT
-from tests.faults.places import HOME, NAMES
 
 if TYPE_CHECKING:
     import re
 
     from lab import Host, Lab
+    from tests.faults.scene import Scene
 
 ANSWER_SECONDS = 3
 """How long a connection may take to be taken: less than what the kernel needs to give up."""
@@ -35,13 +35,13 @@ class Container:
     exit_code: int
 
 
-def container(lab: Lab, name: str, host: str | None = None) -> Container | None:
+def container(scene: Scene, name: str, host: str | None = None) -> Container | None:
     """Return a container, None where Docker has none of that name.
 
     Raises LabError when its host does not answer.
     """
-    place = lab.host(host or HOME[name])
-    name = NAMES.get(name, name)
+    place = scene.lab.host(host or scene.places.homes[name])
+    name = scene.places.names.get(name, name)
     done = place.ssh(f"docker inspect --type container --format '{_SEE}' {name}")
     if "No such container" in done.stderr:
         return None
@@ -50,19 +50,20 @@ def container(lab: Lab, name: str, host: str | None = None) -> Container | None:
     return Container(*(json.loads(word) for word in done.stdout.split()))
 
 
-def ends(lab: Lab, name: str, how: str) -> int:
+def ends(scene: Scene, name: str, how: str) -> int:
     """Return how often a container's log says that its command ended in a way."""
     words = f"tandem: the command ended: {how}"
-    log = f"docker logs {NAMES[name]} 2>&1 | grep --count --fixed-strings '{words}'"
-    return number(lab.host(HOME[name]), log)
+    place = scene.places
+    log = f"docker logs {place.names[name]} 2>&1 | grep --count --fixed-strings '{words}'"
+    return number(scene.lab.host(place.homes[name]), log)
 
 
-def out_of_memory(lab: Lab, name: str) -> frozenset[str]:
+def out_of_memory(scene: Scene, name: str) -> frozenset[str]:
     """Return the times at which the kernel ended something in a container for want of memory."""
-    words = f"--filter event=oom --filter container={NAMES[name]} --format '{{{{.TimeNano}}}}'"
-    return frozenset(
-        lab.host(HOME[name]).ssh(f"docker events --since 2h --until 0s {words}").stdout.split()
-    )
+    ours = scene.places.names[name]
+    words = f"--filter event=oom --filter container={ours} --format '{{{{.TimeNano}}}}'"
+    host = scene.lab.host(scene.places.homes[name])
+    return frozenset(host.ssh(f"docker events --since 2h --until 0s {words}").stdout.split())
 
 
 def pids(host: Host, command: re.Pattern[str]) -> frozenset[int]:
@@ -104,6 +105,14 @@ def images(lab: Lab, host: Host) -> tuple[str, ...]:
     """Return the ids of what a host has a name of the stand-in's image for."""
     words = f"docker image ls --no-trunc --quiet {lab.site.registry}/{stand_in.REPOSITORY}"
     return tuple(host.ssh(words).stdout.split())
+
+
+def vllm_version(lab: Lab, host: Host) -> str:
+    """Return the version of vLLM that the stand-in's image has on a host."""
+    command = "from importlib import metadata; print(metadata.version('vllm'))"
+    words = "docker run --rm --network none --entrypoint python3"
+    image, *_ = images(lab, host)
+    return host.ssh(f'{words} {image} -c "{command}"').stdout.strip()
 
 
 def received(host: Host) -> int:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from lab import Lab, LabError
 from tests.faults.actions import no_image
-from tests.faults.places import BYSTANDER, STACK
+from tests.faults.places import BYSTANDER, PLACES, STACK
 from tests.faults.scene import Scene
+from tests.images import without_ray
 from tests.project import Project
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._state: tuple[object, ...] | None = None
-        """What the last fault left, where that is known: image, changed keys, what is deployed."""
+        """What the last fault left, where that is known: image and backend, changed keys, what is
+        deployed."""
         self._scene: Scene | None = None
         self._sample = ""
         self._disk_gib: int | None = None
@@ -45,9 +47,13 @@ class Stage:
             self._state = None
         lab = self._lab
         lab.heal()
-        wanted = (fault.image, repr(fault.change), fault.start)
-        if self._state is None or self._scene is None or self._state[0] != fault.image:
+        if self._scene is not None:
+            self._scene.old = frozenset()
+        kind = (fault.image, fault.backend)
+        wanted = (kind, repr(fault.change), fault.start)
+        if self._state is None or self._scene is None or self._state[0] != kind:
             self._scene = self._anew(lab)
+            self._scene.places = PLACES[fault.backend]
         scene = self._scene
         if self._state != wanted or not (fault.start == "nothing" or scene.is_whole()):
             self._write_stack_file(scene, fault)
@@ -56,7 +62,8 @@ class Stage:
             no_image(scene, lab.hosts[0])
         # What happens from here on counts only when `keep` is called.
         self._state = None
-        scene.ended = None
+        scene.ended, scene.old = None, frozenset()
+        scene.cut.clear()
         for noted in (scene.connections, scene.beside, scene.stayed):
             noted.clear()
         return scene
@@ -66,7 +73,7 @@ class Stage:
         if fault.change or fault.fault.action == "older_state":
             return
         start = "running" if deployed else "nothing"
-        self._state = (fault.image, repr(fault.change), start)
+        self._state = ((fault.image, fault.backend), repr(fault.change), start)
 
     def clear(self) -> None:
         """Take down what is there."""
@@ -91,15 +98,17 @@ class Stage:
     def _write_stack_file(self, scene: Scene, fault: Fault) -> None:
         project, lab = scene.project, scene.lab
         project.stack_file.write_text(self._sample)
-        image = lab.stand_in_image if fault.image == "stand-in" else lab.image
-        project.change("image.reference", image)
+        project.change("image.reference", _image(lab, fault))
         for index, host in enumerate(lab.hosts):
             # A user of its own: the lab's and the tests' own connections are root's.
             project.change(f"hosts.{index}.ssh", f"{host.name}-tandem")
         # One fault after the other: their restarts together are not too many.
         project.change("restarts", {"limit": 100})
+        if fault.backend != "ray":
+            project.change("backend", fault.backend)
+            project.change("ray", None)
         if fault.image == "stand-in":
-            project.change("ray.joinTimeout", "40s")
+            project.change(fault.backend, {"joinTimeout": "40s"})
             project.change("serve.readyTimeout", "40s")
         for key, value in fault.change.items():
             project.change(key, value)
@@ -124,6 +133,12 @@ def _lab_with(disk_gib: int | None) -> Lab:
             if "another command" not in str(problem) or time.monotonic() > deadline:
                 raise
         time.sleep(1)
+
+
+def _image(lab: Lab, fault: Fault) -> str:
+    if fault.image == "stand-in":
+        return lab.stand_in_image
+    return lab.image if fault.backend == "ray" else without_ray(lab)
 
 
 def _remove_all(lab: Lab) -> None:

@@ -44,9 +44,10 @@ def write_table(file: Path, endings: Mapping[str, Ending]) -> None:
         "The evidence is what shows that the fault has really happened. It is looked for before "
         "the ending counts.",
         *_stayed(endings),
+        *_said_yes(endings),
         "",
-        "| fault | image | evidence | ending | seconds |",
-        "|---|---|---|---|---:|",
+        "| fault | backend | image | evidence | ending | seconds |",
+        "|---|---|---|---|---|---:|",
         *(_line(fault, endings) for fault in faults),
         "",
     ]
@@ -64,6 +65,14 @@ def _stayed(endings: Mapping[str, Ending]) -> list[str]:
     ]
 
 
+def _said_yes(endings: Mapping[str, Ending]) -> list[str]:
+    """Return a line about /health where nobody tells the server of a rank that is gone."""
+    most = max((ending.health_said_yes for ending in endings.values()), default=0)
+    if not most:
+        return []
+    return [f"With `backend: mp`, `/health` said yes for up to {most:.0f} s after a rank was lost."]
+
+
 def _line(fault: Fault, endings: Mapping[str, Ending]) -> str:
     ending = fault.expect.ending.replace("-", " ").replace("drift then", "drift, then")
     evidence = "; ".join(str(one) for one in fault.evidence)
@@ -73,4 +82,4 @@ def _line(fault: Fault, endings: Mapping[str, Ending]) -> str:
         seconds = "**not so**"
     else:
         seconds = f"{taken:.0f}"
-    return f"| {fault.name} | {fault.image} | {evidence} | {ending} | {seconds} |"
+    return f"| {fault.name} | {fault.backend} | {fault.image} | {evidence} | {ending} | {seconds} |"

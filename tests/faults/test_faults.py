@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.faults.endings import see_ending
 from tests.faults.evidence import NoEvidence
 from tests.faults.matrix import Action, Fault, read_matrix
+from tests.faults.ranks import Watch
 from tests.faults.record import Ending
 from tests.faults.scene import most_connections
 
@@ -40,13 +42,17 @@ def test_a_fault_ends_as_it_has_to_and_leaves_nothing(
         record.note(fault, Ending(seconds=0))
         return
     bystanders = scene.bystanders()
-    seconds = see_ending(scene, fault)
-    deployed = fault.command != "destroy"
-    see_leftovers(scene, deployed=deployed)
+    watch = Watch(scene) if scene.places.has_generations else None
+    with watch or nullcontext():
+        seconds = see_ending(scene, fault)
+        deployed = fault.command != "destroy"
+        see_leftovers(scene, deployed=deployed)
     see_bystanders(scene, fault, bystanders)
     see_connections(scene, fault)
     stage.keep(fault, deployed=deployed)
-    record.note(fault, Ending(seconds=seconds, stayed=[str(one) for one in scene.stayed]))
+    stayed = [str(one) for one in scene.stayed]
+    said_yes = watch.longest if watch else 0.0
+    record.note(fault, Ending(seconds=seconds, health_said_yes=said_yes, stayed=stayed))
 
 
 def see_no_evidence(scene: Scene, fault: Fault) -> None:

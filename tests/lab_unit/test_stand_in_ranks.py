@@ -159,6 +159,15 @@ def test_a_rank_that_is_frozen_leaves_health_at_200_and_requests_without_an_answ
     os.kill(other.rank, signal.SIGCONT)
 
 
+def test_a_node_with_a_frozen_rank_takes_its_time_to_end(group: Group) -> None:
+    _, other = group.pair()
+    os.kill(other.rank, signal.SIGSTOP)
+    began = time.monotonic()
+    other.process.terminate()
+    assert other.ends() == 0
+    assert time.monotonic() - began > 8
+
+
 def test_ranks_end_with_their_node(group: Group) -> None:
     _, other = group.pair()
     rank = other.rank

@@ -39,6 +39,7 @@ LOOKS: dict[type[Kind], list[Any]] = {
     hosts.Connection: [("answered",) * 4, ("refused",), ("silent",), ("closed",)],
     hosts.Disk: [0, 1, 3000],
     hosts.Image: [(), ("sha256:1",)],
+    hosts.Version: ["0.32.0+cpu", "0.31.0+cpu", ""],
     hosts.File: [True, False],
     hosts.Clock: [0.0, 660.0],
     hosts.Traffic: [(0, 0.0), (1 << 40, 9.0)],
@@ -108,6 +109,7 @@ def test_nothing_that_stays_as_it_was_shows_a_fault(
         ),
         ("{kind: disk, free_mib: 1}", 3000, 0),
         ("{kind: image}", ("sha256:1",), ()),
+        ("{kind: version, now: 0.31.0}", "0.32.0", "0.31.0"),
         ("{kind: file, path: /a}", True, False),
         ("{kind: clock, seconds: 600}", 0.2, 660.1),
         ("{kind: traffic, mib: 40, mbit: 8}", (5, 0.0), (5 + (40 << 20), 60.0)),
@@ -141,6 +143,7 @@ def test_what_a_fault_does_shows(
         ("{kind: process, named: x, called: x, now: another}", frozenset({7}), frozenset()),
         ("{kind: process, named: x, called: x, now: another}", frozenset({7, 8}), frozenset({8})),
         ("{kind: connection, now: refused}", ("answered",), ("silent",)),
+        ("{kind: version, now: 0.31.0}", "0.32.0", ""),
         # Too little, too fast.
         ("{kind: traffic, mib: 40, mbit: 8}", (0, 0.0), (39 << 20, 60.0)),
         ("{kind: traffic, mib: 40, mbit: 8}", (0, 0.0), (40 << 20, 20.0)),
