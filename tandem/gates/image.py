@@ -60,7 +60,11 @@ def _versions(host: ImageHost, image: str) -> Versions:
     if answer.returncode != 0:
         words = last_line(answer.stderr) or f"no answer within {SECONDS} s"
         raise GateFailed(f"{host.host} can't run the image's python3: {words}")
-    versions: Versions = json.loads(answer.stdout)
+    try:
+        versions: Versions = json.loads(answer.stdout)
+    except json.JSONDecodeError:
+        said = f"it said {answer.stdout[:80]!r}" if answer.stdout else "it said nothing"
+        raise GateFailed(f"{host.host} can't run the image's python3: {said}") from None
     return versions
 
 

@@ -14,6 +14,7 @@ from tandem.gates.spec import ImageSpec
 from tandem.ssh import UNREACHABLE
 from tandem.survey.images import known_images
 from tests.builders import DIGEST, image_spec
+from tests.shell import host_here, program
 from tests.unit.gates.docker import IMAGE
 
 if TYPE_CHECKING:
@@ -118,6 +119,16 @@ def test_a_host_that_can_not_tell_is_named(
     install(docker, BOTH)
     docker.failures["host-2"] = given
     with pytest.raises(GateFailed, match=said):
+        look(image_spec())
+
+
+@pytest.mark.parametrize("words", ["", "Welcome to this host"])
+def test_a_host_whose_shell_runs_nothing_is_named(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(host_here(tmp_path, monkeypatch) / "ssh", f"printf %s '{words}'")
+    said = f"it said '{words}'" if words else "it said nothing"
+    with pytest.raises(GateFailed, match=f"host-1 can't run the image's python3: {said}"):
         look(image_spec())
 
 

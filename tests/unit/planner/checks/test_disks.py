@@ -29,6 +29,25 @@ def test_a_host_that_has_the_image_needs_no_room_for_it() -> None:
     assert findings(2, {"image": IMAGE}, last=there) == []
 
 
+def test_an_image_that_just_fits_is_fine() -> None:
+    there = {"image": IMAGE}
+    assert findings(2, there, last={"docker_disk": disk(20 * GIB)}) == []
+    (refused,) = findings(2, there, last={"docker_disk": disk(20 * GIB - 1)})
+    assert refused.code == "disk-too-small"
+
+
+def test_an_image_that_another_host_has_is_measured_unpacked() -> None:
+    layers = ImageFacts(digest=DIGEST, layers_bytes=20 * GIB)
+    roomy = {"docker_disk": disk(21 * GIB)}
+    assert findings(2, {"image": IMAGE}, last=roomy, image=layers) == []
+    (refused,) = findings(2, {"image": IMAGE}, last={"docker_disk": disk(GIB)}, image=layers)
+    assert "the image takes 20.00 GiB, and" in refused.message
+
+
+def test_a_disk_with_just_enough_is_not_nearly_full() -> None:
+    assert findings(1, {"docker_disk": disk(GIB)}) == []
+
+
 def test_a_disk_that_is_nearly_full_is_a_warning() -> None:
     (finding,) = findings(1, {"docker_disk": disk(500 * MIB)})
     assert (finding.code, finding.severity) == ("disk-low", Severity.WARNING)
@@ -40,7 +59,8 @@ def test_shared_memory_above_the_hosts_own_is_a_warning() -> None:
     (finding,) = findings(1, memory)
     assert (finding.code, finding.severity) == ("shm-exceeds-memory", Severity.WARNING)
     assert "10.00 GiB are more than the memory of host-1, 8.00 GiB" in finding.message
-    assert findings(1, memory, changes={"shmSize": "2GiB"}) == []
+    for fits in ("2GiB", "8GiB"):
+        assert findings(1, memory, changes={"shmSize": fits}) == []
 
 
 def test_an_image_that_no_host_has_is_measured_by_its_layers() -> None:
