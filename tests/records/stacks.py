@@ -50,6 +50,7 @@ PLANS: dict[str, Callable[[], Plan]] = {
     ),
     "two": lambda: plan(2, {"apiKey": "the-key", "rdma": "true"}, "two"),
     "three": _three,
+    "mp": lambda: plan(2, {"backend": "mp"}, "mp"),
     "lab": lambda: sample("lab"),
     "quad": lambda: sample("quad"),
     "spark-pair": lambda: sample("spark-pair"),
