@@ -16,7 +16,7 @@ _HEAD = """\
 
 Written by `python -m tandem findings` from `tandem/findings`; change them there.
 
-A finding is one line: where it is in the stack file, what is wrong with the numbers, what to do, and its code.
+A finding is one line: its place in the stack file; what is wrong, with the numbers; what to do; and its code.
 An error stops the deployment before anything is changed, a warning is only shown.
 Codes stay as they are: scripts can match on them. `--json` has them, too.
 """  # noqa: E501

@@ -1,5 +1,6 @@
 """The words that reach a host."""
 
+import re
 import shlex
 import time
 from pathlib import Path
@@ -30,6 +31,27 @@ def test_nobody_is_asked_and_host_keys_are_checked() -> None:
     options = SshTarget("host").all_options
     assert "BatchMode=yes" in options
     assert "StrictHostKeyChecking=yes" in options
+
+
+def test_these_options_are_tandems_own() -> None:
+    *words, control_path = SshTarget("host").all_options
+    assert words[::2] == ["-o"] * 8
+    assert words[1::2] == [
+        "BatchMode=yes",
+        "StrictHostKeyChecking=yes",
+        "ConnectTimeout=10",
+        "ServerAliveInterval=10",
+        "ServerAliveCountMax=3",
+        "ControlMaster=auto",
+        "ControlPersist=60",
+    ]
+    assert re.fullmatch(r"ControlPath=~/\.ssh/tandem-[0-9a-f]{8}-%C", control_path)
+
+
+def test_a_host_has_another_connection_for_another_alias_or_other_options() -> None:
+    targets = [SshTarget("a"), SshTarget("b"), SshTarget("a", ("-4",)), SshTarget("a", ("-", "4"))]
+    assert len({target.all_options[-1] for target in targets}) == 4
+    assert SshTarget("a").all_options == SshTarget("a").all_options
 
 
 def test_no_path_of_the_operator_is_in_the_options() -> None:
@@ -114,7 +136,26 @@ def test_a_host_that_is_silent_for_too_long_counts_as_unreachable(
 
     monkeypatch.setattr(SshTarget, "argv", sleep_instead)
     done = SshTarget("host").run("docker", timeout=0.05)
-    assert (done.returncode, done.stderr) == (ssh.UNREACHABLE, "no answer within 0.05 s")
+    assert (done.returncode, done.stdout) == (255, "")
+    assert done.stderr == "no answer within 0.05 s"
+
+
+def test_what_a_host_said_before_it_fell_silent_is_kept(here: Path) -> None:
+    words = ("sh", "-c", r"printf 'half a line\377'; sleep 60")
+    done = SshTarget("host").run(*words, timeout=2)
+    assert (done.returncode, done.stdout) == (ssh.UNREACHABLE, "half a line\ufffd")
+
+
+def test_output_that_is_no_utf8_is_read_all_the_same(here: Path) -> None:
+    done = SshTarget("host").run("sh", "-c", r"printf 'a\377b'; printf 'c\377' >&2")
+    assert (done.stdout, done.stderr) == ("a\ufffdb", "c\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"), [("", ""), ("one\n", "one"), ("one\ntwo\n\n", "two"), ("  one  ", "one")]
+)
+def test_the_last_line_is_the_reason(said: str, reason: str) -> None:
+    assert ssh.last_line(said) == reason
 
 
 def test_a_command_that_was_started_goes_on_until_its_input_ends(

@@ -12,6 +12,7 @@ import yaml
 from tandem.cli import drift
 from tandem.cli.main import main
 from tandem.errors import GateFailed, WeightsDiffer
+from tandem.survey.docker import ContainerFacts
 from tandem.survey.facts import Facts
 from tests.builders import changed, facts, settings
 
@@ -107,6 +108,26 @@ def test_a_host_that_changed_since_the_up_is_a_row(
     assert main(["drift", "one", "--json"]) == 7
     assert json.loads(capsys.readouterr().out) == [
         {"what": "host-1: interface", "declared": "eth9", "found": "eth0", "since": None}
+    ]
+
+
+def test_a_container_that_ended_is_a_row_with_its_time_to_the_second(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = {
+        "id": "1",
+        "name": "tandem-one-host-1-server",
+        "stack": "test",
+        "state": "exited",
+        "since": "2026-11-30T09:14:05.123456789Z",
+    }
+    see(monkeypatch, facts(settings(), {"containers": (ContainerFacts.model_validate(ended),)}))
+    assert main(["drift", "one"]) == 7
+    assert capsys.readouterr().out.splitlines() == [
+        "one: 1 changed",
+        "",
+        "what                              declared  found   since",
+        "host-1: tandem-one-host-1-server  running   exited  2026-11-30 09:14:05",
     ]
 
 

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tandem.planner.drift import containers_drift, hosts_drift, resources_drift, steady
+from tandem.planner.drift import (
+    Drift,
+    containers_drift,
+    hosts_drift,
+    resources_drift,
+    steady,
+    weights_drift,
+)
 from tandem.survey.docker import ContainerFacts, DockerFacts
 from tandem.survey.engine import Changed
+from tandem.survey.facts import Facts, HostFacts
 from tandem.survey.machine import SystemFacts
 from tests.builders import facts, settings
+from tests.records.hosts import read as host
 
 NAME = "tandem-test-host-1-server"
 KERNEL = {"system": SystemFacts(kernel="6.8.0-1010", architecture="aarch64", os="Ubuntu")}
@@ -37,6 +46,48 @@ def test_what_changed_on_a_host_is_named_with_both_values() -> None:
     )
 
 
+def test_all_that_stays_as_it_is_on_a_host_is_recorded() -> None:
+    spark = host("dgx-spark")
+    address = {"hosts.0.address": "192.168.100.1"}
+    declared = settings(2, {**address, "hosts.1.retired": True})
+    seen = Facts(stack="test", hosts=(spark, HostFacts(name="host-2", skipped=True)))
+    assert steady(declared, seen) == {
+        "host-1": {
+            "kernel": "6.14.0-1013-nvidia",
+            "Docker": "29.1.3",
+            "NVIDIA driver": "580.95.05",
+            "GPUs": "NVIDIA GB10",
+            "interface": "enp1s0f0np0",
+            "RoCE v2 GID index": "rocep1s0f0 3",
+            "weights": "15000000008",
+        }
+    }
+    several = host("four-3090")
+    found = steady(settings(), Facts(stack="test", hosts=(several,)))["host-1"]
+    assert found["GPUs"] == ", ".join(["NVIDIA GeForce RTX 3090"] * 4)
+    assert not {"interface", "RoCE v2 GID index", "weights"} & set(found)
+
+
+def test_what_the_weights_gate_said_is_a_row_a_file() -> None:
+    lines = ["host-2: a.safetensors is missing; copy it from host-1", "host-1: b: odd"]
+    assert list(weights_drift(lines)) == [
+        Drift(
+            what="host-2: weights", declared="as in the manifest", found="a.safetensors is missing"
+        ),
+        Drift(what="host-1: weights", declared="as in the manifest", found="b: odd"),
+    ]
+
+
+def test_a_property_stands_behind_its_resource() -> None:
+    changed = Changed(resource="test-host-1-server", property="image", declared="a", found="b")
+    (drift,) = resources_drift([changed], facts(settings()))
+    assert drift.what == "test-host-1-server image"
+    stopped = Changed(resource="gone", property="mustRun", declared="true", found="false")
+    assert [drift.what for drift in resources_drift([stopped], facts(settings()))] == [
+        "gone mustRun"
+    ]
+
+
 def test_a_moved_address_is_another_interface() -> None:
     declared = settings(1)
     recorded = {"host-1": {**steady(declared, facts(declared))["host-1"], "interface": "eth7"}}
@@ -59,8 +110,11 @@ def test_a_container_that_ended_is_told_with_the_time() -> None:
 
 
 def test_a_container_that_docker_started_again_is_told() -> None:
-    (drift,) = containers_drift(facts(settings(), {"containers": (container(restarts=3),)}))
+    since = "2026-11-30T09:14:05.123Z"
+    again = container(restarts=3, since=since)
+    (drift,) = containers_drift(facts(settings(), {"containers": (again,)}))
     assert (drift.declared, drift.found) == ("0 restarts", "3 restarts")
+    assert (drift.what, drift.since) == (f"host-1: {NAME}", since)
 
 
 def test_a_container_that_failed_has_its_exit_status() -> None:
@@ -79,6 +133,7 @@ def test_a_server_that_does_not_answer_its_health_check_is_told() -> None:
     unwell = container(health="unhealthy")
     (drift,) = containers_drift(facts(settings(), {"containers": (unwell,)}))
     assert (drift.declared, drift.found) == ("healthy", "unhealthy")
+    assert (drift.what, drift.since) == (f"host-1: {NAME}", None)
     for health in ("healthy", "starting", None):
         well = container(health=health)
         assert list(containers_drift(facts(settings(), {"containers": (well,)}))) == []
