@@ -43,10 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         bench = Bench(ROOT, Path(scratch))
         chosen = sample(bench.tree, FOLDERS, given.seed, given.count, given.only)
         print("All fast tests run once without a mutant.", flush=True)
-        failure = bench.measure()
-        if failure:
-            print(failure)
-            return 1
+        for test in bench.measure():
+            print(f"left out, since it fails without a mutant: {test}", flush=True)
         caught, survivors = _try_out(bench, chosen, until)
         print(f"\n{_table(caught, survivors)}")
         for mutant in survivors:

@@ -27,6 +27,43 @@ if TYPE_CHECKING:
     from tandem.planner import Plan
 
 FOLDER = ROOT / "tests" / "stack" / "declared"
+HUB = {"model.source": {"hub": True}, "model.revision": "c" * 40}
+EVERYTHING: dict[str, Any] = {
+    "hosts.0.ssh": "ssh://ops@host-1:2222",
+    "hosts.0.sshOptions": ["-o", "ProxyJump=bastion"],
+    "hosts.0.gpus": ["0", "1"],
+    "hosts.0.env": {"NCCL_DEBUG": "INFO"},
+    "hosts.2.interface": "eth2",
+    "hosts.1.gpus": 2,
+    "hosts.2.gpus": 2,
+    "hosts.2.retired": True,
+    "image.vllm": "0.19.1",
+    "model.source": {"hub": True, "endpoint": "https://hub.example"},
+    "model.revision": "c" * 40,
+    "model.servedName": "tiny",
+    "model.deleteOnDestroy": True,
+    "serve.tensorParallel": 2,
+    "serve.pipelineParallel": 3,
+    "serve.maxModelLen": 4096,
+    "serve.maxNumSeqs": 32,
+    "serve.maxNumBatchedTokens": 2048,
+    "serve.gpuMemoryUtilization": 0.8,
+    "serve.kvCacheDtype": "fp8",
+    "serve.kvCacheMemory": "4GiB",
+    "serve.port": 9000,
+    "serve.listen": "0.0.0.0",
+    "serve.args": ["--reasoning-parser", "qwen3"],
+    "serve.env": {"VLLM_LOGGING_LEVEL": "DEBUG"},
+    "serve.readyTimeout": "20m",
+    "serve.stallTimeout": "5m",
+    "ray.port": 7000,
+    "ray.joinTimeout": "3m",
+    "restarts": {"limit": 2, "window": "10m"},
+    "release": {"memory": "3GiB", "timeout": "4m"},
+    "apiKey": "the-key",
+    "rdma": "false",
+    "shmSize": "16GiB",
+}
 
 
 def _three() -> Plan:
@@ -45,11 +82,13 @@ def _three() -> Plan:
 
 
 PLANS: dict[str, Callable[[], Plan]] = {
-    "single": lambda: plan(
-        1, {"model.source": {"hub": True}, "model.revision": "c" * 40}, "single"
-    ),
+    "single": lambda: plan(1, HUB, "single"),
     "two": lambda: plan(2, {"apiKey": "the-key", "rdma": "true"}, "two"),
+    "everything": lambda: plan(3, EVERYTHING, "everything"),
+    "entrypoint": lambda: plan(1, {"image.entrypoint": "image"}, "entrypoint"),
+    "words": lambda: plan(2, {"image.entrypoint": ["run", "--it"], "planner": "warn"}, "words"),
     "three": _three,
+    "mp": lambda: plan(2, {"backend": "mp"}, "mp"),
     "lab": lambda: sample("lab"),
     "quad": lambda: sample("quad"),
     "spark-pair": lambda: sample("spark-pair"),

@@ -59,6 +59,13 @@ class Host:
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(pid) for pid in path.read_text().split()]
 
+    def has_command(self) -> bool:
+        """Tell whether the command runs, and not yet the program that becomes it."""
+        return any(
+            Path(f"/proc/{pid}/comm").read_text().strip() in {"sleep", "sh"}
+            for pid in self.children()
+        )
+
 
 class Site:
     """Starts programs of one group, and ends them."""
@@ -110,7 +117,7 @@ def until(holds: Callable[[], bool], seconds: float = 30) -> None:
 def pair(site: Site, *command: str) -> tuple[Host, Host]:
     """Return two hosts whose commands run."""
     first, other = site.start(0, *command), site.start(1, *command)
-    until(lambda: first.runs and other.runs and bool(first.children() and other.children()))
+    until(lambda: first.runs and other.runs and first.has_command() and other.has_command())
     return first, other
 
 

@@ -121,7 +121,7 @@ def test_the_program_does_not_run_the_command_when_the_contract_does_not_hold(
     tmp_path: Path, ports: dict[str, int]
 ) -> None:
     del ports["127.0.0.2"]
-    done = run(tmp_path, ports, *NODES, "--timeout=0.1", "--", "echo", "served")
+    done = run(tmp_path, ports, *NODES, "--timeout=1", "--", "echo", "served")
     assert (done.returncode, done.stdout) == (1, "")
     assert "waiting: 127.0.0.2 has not joined" in done.stderr
     assert "the declared Ray nodes did not join in time" in done.stderr
@@ -132,7 +132,7 @@ def test_a_node_that_was_killed_and_is_still_counted_has_not_joined(
 ) -> None:
     with socket.create_server(("127.0.0.2", 0)) as killed:
         ports["127.0.0.2"] = killed.getsockname()[1]
-    done = run(tmp_path, ports, *NODES, "--timeout=0.1", "--", "echo", "served")
+    done = run(tmp_path, ports, *NODES, "--timeout=1", "--", "echo", "served")
     assert (done.returncode, done.stdout) == (1, "")
     assert "waiting: 127.0.0.2 does not answer, though Ray counts it" in done.stderr
 

@@ -89,6 +89,40 @@ def test_another_image_or_gpu_needs_a_record_of_its_own() -> None:
     assert start_of(settings(), DIGEST, other) != start()
 
 
+def test_a_start_is_kept_in_these_words() -> None:
+    declared = settings(2, {"serve.maxNumSeqs": 16, "serve.env": {"A": "1"}})
+    both = {"host-1": H100, "host-2": H100}
+    assert start_of(declared, DIGEST, both) == {
+        "model": "org/model",
+        "image": DIGEST,
+        "gpu": "NVIDIA H100 80GB HBM3",
+        "gpuBytes": H100.total,
+        "hosts": [1, 1],
+        "serve": {
+            "tensorParallel": 2,
+            "pipelineParallel": 1,
+            "maxNumSeqs": 16,
+            "args": [],
+            "env": {"A": "1"},
+        },
+    }
+    mixed = {"host-1": H100, "host-2": HostMemory(total=H100.total, device="NVIDIA A100")}
+    assert start_of(declared, DIGEST, mixed) is None
+    assert start_of(declared, DIGEST, ONE) is None
+
+
+def test_of_several_records_that_of_the_same_start_counts() -> None:
+    records = tuple(
+        StartFacts(start=begun or {}, weights_bytes=1, non_kv_bytes=2, when=when)
+        for begun, when in ((start({"serve.maxNumSeqs": 1}), "then"), (start(), "now"))
+    )
+    known = measured(start(), records)
+    assert known is not None
+    assert (known.origin, known.weights_bytes, known.non_kv_bytes) == ("start of now", 1, 2)
+    assert known.kv_budget_bytes is None
+    assert measured(start({"serve.maxNumSeqs": 2}), records) is None
+
+
 @pytest.mark.parametrize(
     ("digest", "memory"),
     [
