@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ ON_HOST = {"gpus", "env"}
 Case = dict[str, Any]
 
 
+@cache
 def all_cases() -> dict[str, Case]:
     """Return every case by its name: the file's, and its own where a file has several."""
     cases: dict[str, Case] = {}

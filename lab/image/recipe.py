@@ -36,6 +36,7 @@ LAYERS = {
                 "lab_vllm_network.py",
                 "lab_vllm_platform.py",
                 "lab_vllm_ray_cpu.py",
+                "lab_vllm_stages.py",
                 "lab_vllm_platform-1.0.dist-info",
                 "vllm-0.32.0.dist-info",
             )

@@ -91,12 +91,5 @@ SECTION = Section(
             "Without chunked prefill, the longest prompt does not fit into one step.",
             "Remove `--no-enable-chunked-prefill`, or raise `serve.maxNumBatchedTokens`.",
         ),
-        Code(
-            "image-without-ray",
-            EITHER,
-            "Several hosts need Ray in the image. An error when the image was looked into and has"
-            " none, a warning when vLLM's official image of this version has none.",
-            "Build an image from it with `pip install ray` in a fixed version, and use that.",
-        ),
     ),
 )

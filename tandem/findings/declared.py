@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tandem.findings import arguments, commands, files, hosts, keys, memory, parallel
+from tandem.findings import arguments, backends, commands, files, hosts, keys, memory, parallel
 
 SECTIONS = (
     commands.SECTION,
     keys.SECTION,
     arguments.SECTION,
     parallel.SECTION,
+    backends.SECTION,
     memory.SECTION,
     hosts.SECTION,
     files.SECTION,

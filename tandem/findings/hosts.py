@@ -68,7 +68,7 @@ SECTION = Section(
         Code(
             "port-taken",
             ERROR,
-            "Something on the first host listens on `serve.port` or `ray.port` already.",
+            "Something on the first host has `serve.port` or a port of the backend already.",
             "Stop it, or choose another port.",
         ),
         Code(

@@ -48,8 +48,9 @@ SECTION = Section(
         Code(
             "port-twice",
             ERROR,
-            "`serve.port` and `ray.port` are the same; both are taken on the first host.",
-            "Choose another port for one of them.",
+            "`serve.port` is a port that the backend takes on the first host: `ray.port`, or"
+            " `mp.port` and the one after it.",
+            "Choose another `serve.port`, e.g. 8000.",
         ),
         Code(
             "port-of-ray-workers",

@@ -27,7 +27,7 @@ _ECHO_NAMES = {
     *("EngineDeadError", "MQEngineDeadError", "AsyncEngineDeadError", "EngineGenerateError"),
     *("CancelledError", "KeyboardInterrupt", "SystemExit", "GeneratorExit", "StopIteration"),
     *("StopAsyncIteration", "ExceptionGroup", "BaseExceptionGroup", "Empty", "Again"),
-    "ContextTerminated",
+    *("ContextTerminated", "ProcessRaisedException", "ChildFailedError"),
 }
 _ECHO = re.compile(
     r"(?i)root cause|stack ?trace \(?above|see (?:the )?stack ?trace|inspect the stack ?trace"
@@ -43,7 +43,7 @@ _END_NAMES = {
     *("ActorDiedError", "RayActorError", "ActorUnavailableError", "WorkerCrashedError"),
     *("NodeDiedError", "OwnerDiedError", "ObjectLostError", "LocalRayletDiedError"),
     *("ActorHandleNotFoundError", "RayChannelTimeoutError", "GetTimeoutError", "TimeoutError"),
-    *("DistStoreError", "DistNetworkError"),
+    *("DistStoreError", "DistNetworkError", "ProcessExitedException", "BrokenProcessPool"),
 }
 _END = re.compile(
     r"(?i)watchdog caught|timed? ?out|died unexpectedly|marked (?:as )?dead|died with exit code"
@@ -54,7 +54,7 @@ _LOST_NAMES = {
     *("ConnectionRefusedError", "RayChannelError", "IncompleteReadError", "RemoteDisconnected"),
 }
 _LOST = re.compile(
-    r"(?i)connection (?:was )?(?:reset|closed|refused|aborted)|broken pipe|socket closed"
+    r"(?i)connection (?:was )?(?:reset|closed|refused|abort)|broken pipe|socket closed"
     r"|remote process exited|ncclRemoteError|channel closed|completion (?:from|with) (?:peer|error)"
     r"|recvValue failed|sendBytes failed|no route to host|network is unreachable|closed by peer"
     r"|communicator was aborted"

@@ -111,7 +111,9 @@ _RULES = (
         r"the node of Ray at \g<address> has been marked dead",
         "marked dead",
     ),
-    _rule(r"Raylet is terminated\. .{0,200}?unexpected", Kind.END, hint="Raylet is terminated"),
+    _rule(r"Failed to connect to GCS .*", Kind.LOST, hint="Failed to connect to GCS"),
+    _rule(r"Raylet is terminated\.", Kind.END, hint="Raylet is terminated"),
+    _rule(r"The raylet (?:exited immediately|fate shares) .*", Kind.END, hint="The raylet "),
     _rule(
         r"(?P<words>\w{1,40} \[exit code=(?P<code>-?\d+)\])",
         _by_exit,

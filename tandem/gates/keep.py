@@ -31,6 +31,8 @@ KEEP_SECONDS = 45
 LET_GO = "set `retired: true` for it in the stack file and run `pulumi destroy --run-program`"
 
 _NOT_WRITTEN = 4
+_KEPT, _GONE = "kept", "gone"
+"""What keep.sh says."""
 
 
 def keep(spec: KeepSpec) -> dict[str, str | None]:
@@ -80,7 +82,9 @@ def _keep(watched: Watched, id: str, reason: str) -> tuple[str | None, tuple[int
         said = last_line(answer.stderr) or f"exit status {answer.returncode}"
         return None, (answer.returncode, said)
     word, _, stack = answer.stdout.strip().partition(" ")
-    return (stack if word == "kept" else None), None
+    if word not in (_KEPT, _GONE):
+        return None, (answer.returncode, "it did not run the script that keeps logs")
+    return (stack if word == _KEPT else None), None
 
 
 def _stuck(spec: KeepSpec, code: int, words: str) -> str:

@@ -32,7 +32,7 @@ _ENDING = {"shutdown", "__del__", "_exitfunc", "_run_exitfuncs", "teardown", "_c
 _GROUP = re.compile(r"\s{0,20}[+|] ")
 _OPEN = re.compile(r"validation errors? for|:$")
 """Messages that go on in the next line."""
-_PLACE_OF_ACTOR = re.compile(r"\s*(pid|ip): ([\w.:]+)")
+_PLACE_OF_ACTOR = re.compile(r"(?:^\s*|\(|, )(pid|ip|IP)(?:: |=)([\w.:]+)")
 _MOST_FRAMES = 500
 _TELLING = 400
 """Characters of a message that tell what kind of error it is."""
@@ -104,7 +104,10 @@ class _Reader:
         text = _GROUP.sub("", line.text, count=1)
         bare = text.strip()
         process = line.process
-        if bare.startswith(_NOISE):
+        if line.is_low:
+            # No error to whoever wrote it; only Ray warns of what has died.
+            yield from self._mark(line, bare)
+        elif bare.startswith(_NOISE):
             self._noise.add(process)
         elif bare.endswith(_HEADER):
             self._begin(line)
@@ -122,7 +125,7 @@ class _Reader:
         yield from self._crashed.values()
 
     def _begin(self, line: Line, pid: str = "", address: str = "") -> None:
-        is_noise = line.is_low or line.process in self._noise
+        is_noise = line.process in self._noise
         self._open[line.process] = _Traceback(line, is_noise, pid, address)
 
     def _frame(self, process: str, frame: re.Match[str]) -> Iterator[LoggedError]:
@@ -141,10 +144,9 @@ class _Reader:
         if found is None:
             return None
         last = found[1].rpartition(".")[2]
-        if line.process in self._open and not line.is_low:
+        if line.process in self._open:
             return found if last[:1].isupper() or last in _LOWER else None
-        is_told = bool(line.level or found[2]) and not line.is_low
-        return found if is_told and _BARE.match(found[1]) else None
+        return found if (line.level or found[2]) and _BARE.match(found[1]) else None
 
     def _end(self, index: int, exception: re.Match[str]) -> Iterator[LoggedError]:
         line = self._lines[index]
@@ -161,8 +163,8 @@ class _Reader:
             return
         message = (exception[2] or "")[:_TELLING]
         kind = kind_of(exception[1], message, "\n".join(details))
-        places = (_PLACE_OF_ACTOR.match(detail) for detail in details)
-        actor = {place[1]: place[2] for place in places if place}
+        places = (_PLACE_OF_ACTOR.finditer(detail) for detail in details)
+        actor = {place[1].lower(): place[2] for found in places for place in found}
         yield LoggedError(
             line=traceback.line,
             error=_whole(exception[0], details),

@@ -9,6 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from tandem.errors import GateFailed
+from tandem.gates.causes import naming_first_cause
 from tandem.gates.containers import LOOK_SECONDS, Watch, log_tail, say, with_log
 from tandem.gates.keep import keeping_logs
 from tandem.gates.rank_evidence import missing, read_evidence, wrong
@@ -103,9 +104,10 @@ def _report(spec: RanksSpec, states: list[ContainerState], absent: list[str]) ->
 
 
 def main(text: str) -> object:
-    """Run the gate as Pulumi does: where it gives up, the logs are kept."""
+    """Run the gate as Pulumi does: where it gives up, logs are kept and the first cause is told."""
     spec = RanksSpec.from_json(text)
-    return keeping_logs("ranks", [host.watched for host in spec.hosts], lambda: ranks(spec))
+    watched = [host.watched for host in spec.hosts]
+    return keeping_logs("ranks", watched, lambda: naming_first_cause(watched, lambda: ranks(spec)))
 
 
 if __name__ == "__main__":

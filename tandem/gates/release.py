@@ -134,12 +134,14 @@ def gpu_held(before: Figures, now: Figures) -> int:
     return used - ((now.gpu_processes or 0) - (before.gpu_processes or 0))
 
 
-def read_look(text: str) -> Look:
-    """Read what release.sh printed."""
+def read_look(text: str) -> Look | None:
+    """Read what release.sh printed; None where it is not all there, as the script did not run."""
     facts: dict[str, list[str]] = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
         facts.setdefault(word, []).append(rest)
+    if not facts.keys() >= set(_MEMORY):
+        return None
     total, available, anonymous, shared = (int(facts[word][0]) * _KIB for word in _MEMORY)
     used = [_mebibytes(size) for size in facts.get("gpu", [])]
     by_process = [line.rpartition(" ") for line in facts.get("gpu-process", [])]
@@ -159,9 +161,10 @@ def _look(spec: ReleaseSpec) -> Look:
     why = unreachable(spec.target)
     if not why:
         answer = spec.target.run(*words, stdin=script, timeout=LOOK_SECONDS)
-        if answer.returncode == 0:
-            return read_look(answer.stdout)
-        why = last_line(answer.stderr)
+        look = read_look(answer.stdout) if answer.returncode == 0 else None
+        if look is not None:
+            return look
+        why = last_line(answer.stderr) or "it did not run the script that looks"
     raise GateFailed(
         f"host {spec.host} does not tell what is left of the deployment: {why}\n"
         f"bring it back and run the same command again, or let it go: {LET_GO}"

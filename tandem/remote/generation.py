@@ -162,6 +162,7 @@ class First:
 
     def __init__(self, address: tuple[str, int], group: Group) -> None:
         self._group = group
+        self._host = address[0]
         self._server = _listening(address, group)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
@@ -180,8 +181,12 @@ class First:
         self._group.check()
 
     def end(self, why: str) -> None:
-        """Tell the others that the group has ended."""
-        self._group.end(why)
+        """Tell the others from now on that the group has ended."""
+        self._group.end(f"{self._host}: {why}")
+
+    def leave(self) -> None:
+        """Stay until the others have asked why."""
+        time.sleep(2 * POLL_SECONDS)
 
 
 class Other:
@@ -231,6 +236,9 @@ class Other:
         self._question["ended"] = why
         with suppress(Silent):  # it notices the silence
             self._ask()
+
+    def leave(self) -> None:
+        """Go at once: the first host knows."""
 
     def _ask(self) -> dict[str, Any]:
         where = ":".join(map(str, self._address))
@@ -323,6 +331,7 @@ def run(side: First | Other, command: list[str]) -> int:
         else:
             side.end(f"the command ended ({f'signal {-code}' if code < 0 else f'status {code}'})")
             _kill(child)
+            side.leave()
             return 128 - code if code < 0 else code
         try:
             side.check()

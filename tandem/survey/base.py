@@ -22,6 +22,8 @@ def whole(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,20}", text) else None
 
 
+NOT_RUN = "the host did not run the look's shell script"
+
 _TITLE, _LAST = "\n@@", "ended"
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.alias_generators import to_camel
 
 from tandem.ssh import UNREACHABLE, last_line
-from tandem.survey.base import FactsModel
+from tandem.survey.base import NOT_RUN, FactsModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +100,8 @@ def read_host_logs(
     words = ("sh", "-s", "--", what, stack, "all" if lines is None else str(lines), since)
     answer = host.target.run(*words, stdin=script, timeout=TIMEOUT_SECONDS)
     if answer.returncode == 0:
-        return host_logs(host.name, answer.stdout)
+        logs = host_logs(host.name, answer.stdout)
+        return logs if logs.now else HostLogs(name=host.name, problem=NOT_RUN)
     silence = "no answer" if answer.returncode == UNREACHABLE else "Docker does not answer"
     return HostLogs(name=host.name, problem=last_line(answer.stderr) or silence)
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from tandem.remote import source
 from tandem.ssh import UNREACHABLE, last_line
-from tandem.survey.base import FactsModel, sections, whole
+from tandem.survey.base import NOT_RUN, FactsModel, sections, whole
 from tandem.survey.machine import MemoryFacts, read_memory
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def read_status(name: str, printed: str) -> HostStatus:
     """Read the sections that ``status.sh`` printed."""
     said = sections(printed, SECTIONS)
     if said is None:
-        return HostStatus(name=name, problem="the host did not run the look's shell script")
+        return HostStatus(name=name, problem=NOT_RUN)
     now = whole(said["now"])
     return HostStatus(
         name=name,

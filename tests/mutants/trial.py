@@ -33,7 +33,9 @@ PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "tests.mutants.p
 NO_TESTS = 5
 """pytest's exit status when none of the tests is there."""
 BASELINE_SECONDS = 20 * 60
-STARTING_SECONDS = 20
+STARTING_SECONDS = 60
+NEAREST = 40
+"""How many tests run first: they are collected fast, and most mutants get no further."""
 SLOWER = 5
 """How many times longer than without a mutant the tests may take before they count as hanging."""
 
@@ -73,14 +75,14 @@ class Bench:
         return ""
 
     def try_out(self, mutant: Mutant) -> str | None:
-        """Run the tests that touch the changed lines, then all others, until one fails.
+        """Run the tests that touch the changed lines, the nearest first, then all others.
 
         Return that one, or what else ended the tests; None when all pass.
         """
         with self._mutated(mutant):
             first = self._first(mutant)
             others = self._nearest(self._seconds.keys() - set(first), _mirror(mutant.path))
-            for tests in (first, others):
+            for tests in (first[:NEAREST], first[NEAREST:], others):
                 caught_by = self._tests(tests)
                 if caught_by is not None:
                     return caught_by

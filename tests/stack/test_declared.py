@@ -1,11 +1,14 @@
 """What Pulumi is told of a deployment is what the record says."""
 
+from __future__ import annotations
+
+from pathlib import Path
+
 import pytest
 
-from tests.stack.declared import FOLDER, PLANS, declared
+from tests.records.stacks import RECORDS
 
 
-@pytest.mark.parametrize("name", PLANS)
-def test_what_is_declared_is_recorded(name: str) -> None:
-    recorded = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    assert declared(PLANS[name]()) == recorded, "python -m tests.stack.declared writes it"
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_what_is_declared_is_recorded(path: Path) -> None:
+    assert RECORDS[path]() == path.read_text(encoding="utf-8"), "python -m tests.records writes it"

@@ -150,3 +150,16 @@ def test_what_an_interrupted_run_left_is_looked_for_before_each_container_is_mad
         assert three[name].before_create == (f"{name}-unrecorded",)
         labels = {one["label"]: one["value"] for one in three[name].inputs["labels"]}
         assert labels[IDENTITY] == "the-identity"
+
+
+def test_with_mp_the_server_goes_before_the_ranks_and_is_asked_when_all_have_joined() -> None:
+    made = registered(plan(3, {"backend": "mp"}, "many"))
+    server, ranks = "many-host-1-server", ["many-host-2-rank", "many-host-3-rank"]
+    assert {*ranks, *(f"{rank}-log" for rank in ranks)} <= made[server].needs
+    assert "many-weights" in made[ranks[0]].needs
+    assert not {server, ranks[1]} & made[ranks[0]].needs
+    assert made["many-joined"].inputs["triggers"] == [f"{name}-id" for name in (*ranks, server)]
+    assert made["many-joined"].inputs["create"] == "python3 -m tandem.gates.ranks"
+    assert {"many-joined", server} <= made["many-ready"].needs
+    holds = json.loads(made[f"{server}-log"].inputs["stdin"])["holds"]
+    assert holds == [f"tandem-{rank}" for rank in ranks]

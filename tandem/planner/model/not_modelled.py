@@ -36,7 +36,7 @@ _KEYS = {
 
 def not_modelled(whole: ConfigKeys, text: ConfigKeys, layers: tuple[Layer, ...]) -> str | None:
     """Return in words what of the KV cache is not modelled; the first reason is enough."""
-    for model in (whole.text("model_type") or "", text.text("model_type") or ""):
+    for model in filter(None, (whole.text("model_type"), text.text("model_type"))):
         for start, reason in _FAMILIES.items():
             if model.startswith(start):
                 return reason

@@ -14,6 +14,7 @@ from tandem.cli import logs
 from tandem.cli.main import main
 from tandem.survey.logs import ContainerLog, HostLogs, KeptRecord, LogLine
 from tests.builders import config
+from tests.shell import program
 
 RECORD = KeptRecord.model_validate(
     {
@@ -256,8 +257,8 @@ def test_following_shows_what_is_new_alone_and_tells_a_silent_host_once(
 
 def test_a_reader_that_wants_no_more_is_no_traceback(stack_file: str, tmp_path: Path) -> None:
     many = 'while :; do echo "log\ta\tserver\t2026-11-30T12:00:00.000000000Z line"; done'
-    (tmp_path / "ssh").write_text(f"#!/bin/sh\n({many}) | head -n 20000\n")
-    (tmp_path / "ssh").chmod(0o755)
+    now = r"printf 'now\t2026-11-30T12:00:00Z\n'"
+    program(tmp_path / "ssh", f"{now}\n({many}) | head -n 20000")
     environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path)}
     words = [sys.executable, "-m", "tandem", "logs", stack_file, "--lines", "20000"]
     pipe = subprocess.PIPE

@@ -18,6 +18,25 @@ from tests.builders import changed
 from tests.models import config
 
 CONFIGS = Path(__file__).parents[2] / "cases" / "configs"
+FITS = """\
+pair: fits
+org/model, tensor parallel 2, pipeline parallel 1
+
+rank  host                  stage      weights               reserve     left for KV cache
+   0  host-1                    0    58.03 GiB       0.56 - 9.57 GiB     28.17 - 37.17 GiB
+   1  host-2                    0    58.03 GiB       0.56 - 9.57 GiB     28.17 - 37.17 GiB
+
+# weights  + reserve  = KV cache  . left to others
+host-1  [#######################++++===========..........]  119.70 GiB
+host-2  [#######################++++===========..........]  119.70 GiB
+
+KV cache  1,174 blocks of 2,096 tokens, 614,128 tokens
+          a request of 262,144 tokens needs 3.09 GiB
+          9.1 to 12.0 such requests fit at once; the longest that surely fits has
+          262,144 tokens
+vLLM      0.19, utilization 0.8
+weights   118.40 GiB, declared
+"""
 SPARK = {"total": "119.7GiB", "unified": True}
 
 
@@ -60,6 +79,51 @@ def test_what_fits_is_shown_by_rank_and_host(
     assert all(set("#+=.") < set(bar) and bar.endswith("119.70 GiB") for bar in bars)
     assert any("blocks of 2,096 tokens" in line for line in said)
     assert any("a request of 262,144 tokens needs 3.09 GiB" in line for line in said)
+
+
+def test_the_whole_answer_is_a_table_bars_and_where_the_figures_come_from(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "pair", "--offline"]) == 0
+    assert capsys.readouterr().out == FITS
+
+
+def test_what_does_not_fit_is_cut_off_at_the_end_of_its_bar(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = ["--set", "hosts.1=", "--set", "serve.tensorParallel=1", "--set", "image.vllm="]
+    assert main(["plan", "pair", "--offline", *one]) == 3
+    said = capsys.readouterr().out.splitlines()
+    assert said[4] == (
+        "   0  host-1                    0   116.01 GiB       0.81 - 9.46 GiB   -29.71 - -21.06 GiB"
+    )
+    assert said[7:13] == [
+        "host-1  [###############################################+]  119.70 GiB",
+        "",
+        "KV cache  0 blocks of 2,096 tokens, 0 tokens",
+        "          a request of 262,144 tokens needs 6.33 GiB",
+        "          0.0 such requests fit at once; the longest that surely fits has",
+        "          0 tokens",
+    ]
+    assert "(taken for the newest: image.vllm is not set)" in said[13]
+
+
+def test_a_bar_says_how_many_gpus_are_like_it_and_columns_are_as_wide_as_the_longest_name(
+    stack_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two = ["hosts.0.gpus=2", "hosts.0.memory.unified=false", "hosts.1.name=b"]
+    words = [
+        word
+        for change in (*two, "serve.tensorParallel=1", "serve.pipelineParallel=3")
+        for word in ("--set", change)
+    ]
+    main(["plan", "pair", "--offline", *words])
+    bars = [line for line in capsys.readouterr().out.splitlines() if "[#" in line]
+    assert [bar.partition("[")[0] for bar in bars] == ["host-1  ", "b       "]
+    assert [bar.partition("]")[2] for bar in bars] == [
+        "  119.70 GiB on each of 2 GPUs",
+        "  119.70 GiB",
+    ]
 
 
 def test_a_stack_is_found_by_its_name(stack_file: Path, capsys: pytest.CaptureFixture[str]) -> None:

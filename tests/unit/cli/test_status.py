@@ -143,7 +143,21 @@ def test_a_terminal_is_cleared_before_each_look(
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0, "0s"), (59, "59s"), (61, "1m 1s"), (3600, "1h 0m"), (200_000, "2d 7h")],
+    [
+        (0, "0s"),
+        (59, "59s"),
+        (61, "1m 1s"),
+        (119, "1m 59s"),
+        (120, "2m 0s"),
+        (3599, "59m 59s"),
+        (3600, "1h 0m"),
+        (7199, "1h 59m"),
+        (7200, "2h 0m"),
+        (86_399, "23h 59m"),
+        (172_799, "1d 23h"),
+        (172_800, "2d 0h"),
+        (200_000, "2d 7h"),
+    ],
 )
 def test_a_duration_is_in_its_two_largest_units(seconds: int, words: str) -> None:
     assert spoken(seconds) == words

@@ -126,9 +126,16 @@ CASES: dict[str, Case] = {
     "digest-unknown": declares(1, TAG),
     # Arguments and variables of vLLM
     "api-key-not-passed": declares(1, {"apiKey": "x", "image.entrypoint": "image"}),
-    "image-without-ray": declares(2, {}, images=(WITHOUT_RAY,)),
     # How the model is split
     "config-not-read": declares(1, {}, model=ModelFacts(config={"model_type": "qwen3"})),
+    # Backends
+    "image-without-ray": declares(2, {}, images=(WITHOUT_RAY,)),
+    "backend-needs-newer-vllm": declares(2, {"backend": "mp", "image.vllm": "0.11.0"}),
+    "backend-needs-entrypoint": declares(2, {"backend": "mp", "image.entrypoint": "image"}),
+    "hosts-uneven": declares(2, {"backend": "mp", "hosts.1.gpus": 2}),
+    "ranks-uneven": declares(2, {"backend": "mp", "serve.tensorParallel": 1}),
+    "data-parallel-over-hosts": declares(2, {"backend": "mp", "serve.args": ["-dp", "2"]}),
+    "log-too-quiet": declares(2, {"backend": "mp", "serve.env": {"VLLM_LOGGING_LEVEL": "ERROR"}}),
     # Memory
     "weights-do-not-fit": weighs({"planner": "warn"}, "8GiB"),
     "memory-not-enough": weighs({"planner": "warn", "serve.maxModelLen": 131_072}),

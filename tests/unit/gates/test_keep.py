@@ -167,6 +167,24 @@ def test_a_disk_that_is_full_does_not_keep_a_container_alive(
     assert said.startswith(f"warning: the log of {WORKER} can't be kept on host-2: ")
 
 
+@pytest.mark.parametrize("tool", ["tail", "mv"])
+def test_a_disk_that_fills_meanwhile_does_not_keep_a_container_alive(
+    host: Host, tool: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program(host.bin / tool, "cat >/dev/null; echo No space left on device >&2; exit 1")
+    assert keep(SPEC) == {"kept": None}
+    said = capsys.readouterr().err
+    assert said.startswith(f"warning: the log of {WORKER} can't be kept on host-2: ")
+
+
+def test_a_login_shell_that_runs_nothing_is_not_taken_for_a_container_that_is_gone(
+    host: Host,
+) -> None:
+    program(host.bin / "ssh", "echo This account is currently not available.")
+    with pytest.raises(GateFailed, match="host-2 can't tell of its containers: it did not run"):
+        keep(SPEC)
+
+
 def test_a_host_that_does_not_answer_is_told_with_what_stays_and_the_ways_on(host: Host) -> None:
     host.is_lost()
     with pytest.raises(GateFailed) as failed:

@@ -171,7 +171,7 @@ def test_release_records_the_memory_before_the_start_once(docker: FakeDocker) ->
 
 
 def test_release_checks_what_is_left(docker: FakeDocker) -> None:
-    assert result("release check", RELEASE, BEFORE) == {"seconds": 0}
+    assert result("release check", RELEASE, BEFORE).keys() == {"seconds"}
     docker.listed["host-1"] = [SERVER]
     first, container, _ = reason("release check", RELEASE, BEFORE)
     assert first == "host-1 is not free 0 s after its containers were removed:"

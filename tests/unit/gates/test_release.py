@@ -178,8 +178,19 @@ def test_gpu_memory_counts_only_where_every_process_tells_its_own() -> None:
 
 
 def test_on_unified_memory_a_gpu_tells_no_memory_of_its_own() -> None:
-    seen = read_look(look("gpu [N/A]", "gpu-process 7 1024", "gpu-process 8 1024")).figures
-    assert (seen.gpu, seen.gpu_processes) == (None, 2 * GIB)
+    seen = read_look(look("gpu [N/A]", "gpu-process 7 1024", "gpu-process 8 1024"))
+    assert seen is not None
+    assert (seen.figures.gpu, seen.figures.gpu_processes) == (None, 2 * GIB)
+
+
+def test_a_login_shell_that_runs_nothing_is_not_taken_for_a_host_that_is_free(
+    answers: Callable[..., list[str]],
+) -> None:
+    answers("This account is currently not available.\n")
+    assert _failure()[0] == (
+        "host host-1 does not tell what is left of the deployment: "
+        "it did not run the script that looks"
+    )
 
 
 def test_a_host_that_does_not_answer_is_told_with_the_ways_on(

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
-from tandem.planner.environment import IMAGE_VARIABLES, RESERVED
+from tandem.planner import environment
+from tandem.planner.backends import reserved_variables
+from tandem.planner.environment import IMAGE_VARIABLES
 from tandem.planner.rules.reserved import variables
 from tests.builders import plan, settings
 
+RESERVED = environment.RESERVED | reserved_variables()
 MAY_BE_OTHERS = {
     "HF_HUB_OFFLINE",
     "NCCL_IB_DISABLE",

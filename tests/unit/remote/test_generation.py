@@ -59,6 +59,13 @@ class Host:
         path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(pid) for pid in path.read_text().split()]
 
+    def has_command(self) -> bool:
+        """Tell whether the command runs, and not yet the program that becomes it."""
+        return any(
+            Path(f"/proc/{pid}/comm").read_text().strip() in {"sleep", "sh"}
+            for pid in self.children()
+        )
+
 
 class Site:
     """Starts programs of one group, and ends them."""
@@ -110,7 +117,7 @@ def until(holds: Callable[[], bool], seconds: float = 30) -> None:
 def pair(site: Site, *command: str) -> tuple[Host, Host]:
     """Return two hosts whose commands run."""
     first, other = site.start(0, *command), site.start(1, *command)
-    until(lambda: first.runs and other.runs and bool(first.children() and other.children()))
+    until(lambda: first.runs and other.runs and first.has_command() and other.has_command())
     return first, other
 
 
@@ -166,16 +173,15 @@ def test_a_host_that_starts_again_at_once_ends_the_other_one_and_both_begin_agai
     until(lambda: back.runs and again.runs)
 
 
-@pytest.mark.parametrize(("status", "expected"), [(0, 0), (3, 3)])
-def test_a_command_that_ends_by_itself_ends_the_group(
-    site: Site, status: int, expected: int
-) -> None:
-    first = site.start(0)
-    other = site.start(1, "sh", "-c", f"sleep 1; exit {status}")
-    assert other.ends() == expected
-    assert first.ends() == 1
-    assert first.reason.read_text() == (
-        f"the group is broken: 127.0.0.2: the command ended (status {status})"
+@pytest.mark.parametrize("status", [0, 3])
+@pytest.mark.parametrize("ends", [0, 1])
+def test_a_command_that_ends_by_itself_ends_the_group(site: Site, ends: int, status: int) -> None:
+    command = ("sh", "-c", f"sleep 1; exit {status}")
+    hosts = [site.start(number, *(command if number == ends else SLEEP)) for number in (0, 1)]
+    assert hosts[ends].ends() == status
+    assert hosts[1 - ends].ends() == 1
+    assert hosts[1 - ends].reason.read_text() == (
+        f"the group is broken: 127.0.0.{ends + 1}: the command ended (status {status})"
     )
 
 

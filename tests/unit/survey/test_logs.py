@@ -82,6 +82,11 @@ def test_a_host_that_ssh_can_not_reach_has_its_words(machine: Path) -> None:
     assert read().problem == "Connection refused"
 
 
+def test_a_login_shell_that_runs_nothing_is_a_problem(machine: Path) -> None:
+    program(machine / "bin/ssh", "echo This account is currently not available.")
+    assert read().problem == "the host did not run the look's shell script"
+
+
 def test_a_host_where_nothing_was_kept_has_nothing(machine: Path) -> None:
     found = read("kept")
     assert (found.problem, found.logs) == (None, ())
