@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tandem.gates.error_kinds import Kind
 from tandem.gates.log_errors import errors_in
-from tandem.gates.log_lines import read_line
+from tandem.gates.log_lines import QUARTER, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,11 +74,8 @@ class _Found:
 
     log: ContainerLog
     error: LoggedError
-
-    @property
-    def time(self) -> float:
-        """Return when it was told, by a clock that all hosts share."""
-        return self.error.line.time - self.log.ahead
+    time: float
+    """When it happened, by a clock that all hosts share."""
 
     @property
     def is_of_nccl(self) -> bool:
@@ -90,6 +87,16 @@ class _Found:
         """Tell whether it is the API server's, which answers a bad request and goes on."""
         return self.error.line.process.startswith("APIServer")
 
+    @property
+    def is_of_the_engine(self) -> bool:
+        """Tell whether it is of the process that the ranks work for."""
+        return self.error.line.process.startswith("EngineCore") and not self.error.address
+
+    @property
+    def is_of_a_rank(self) -> bool:
+        """Tell whether it is of a process that has a part of the model."""
+        return bool(self.error.rank) or "Worker" in self.error.line.process
+
 
 def first_cause(logs: Sequence[ContainerLog], since: float = 0.0) -> FirstCause | None:
     """Return the first cause that the logs of all ranks tell; None where they tell none.
@@ -97,6 +104,7 @@ def first_cause(logs: Sequence[ContainerLog], since: float = 0.0) -> FirstCause 
     Lines before ``since``, in seconds since 1970, are of an earlier start, and do not count.
     """
     hosts = {log.address: log.host for log in logs if log.address}
+    ahead = {log.address: log.ahead for log in logs if log.address}
     ranks: dict[tuple[str, str], str] = {}
     found: list[_Found] = []
     served = 0.0
@@ -107,7 +115,7 @@ def first_cause(logs: Sequence[ContainerLog], since: float = 0.0) -> FirstCause 
                 ranks.setdefault((_host(log, line.address, hosts), line.pid), rank)
             if line.text.endswith(_SERVED):
                 served = max(served, line.time - log.ahead - _SLACK_SECONDS)
-        found += [_Found(log, error) for error in errors_in(lines)]
+        found += [_Found(log, error, _time(error.line, log, ahead)) for error in errors_in(lines)]
     found = sorted((one for one in found if one.time >= served), key=lambda one: one.time)
     ended = [one for one in found if not (served and one.is_of_a_request)]
     first = _first(ended) or _first(found)
@@ -130,7 +138,7 @@ def _first(found: Sequence[_Found]) -> _Found | None:
     nccl = [one.time for one in found if one.is_of_nccl]
     for one in found:
         if one.error.kind is Kind.CAUSE:
-            return one
+            return _of_a_rank(one, found) or one
         if one.error.kind is Kind.WARNING:
             after = bisect_left(nccl, one.time - _SLACK_SECONDS)
             if after < len(nccl) and nccl[after] - one.time < _NOTICED_SECONDS:
@@ -140,6 +148,26 @@ def _first(found: Sequence[_Found]) -> _Found | None:
     if ends and (not lost or ends[0].time - lost[0].time < _NOTICED_SECONDS):
         return ends[0]
     return lost[0] if lost else None
+
+
+def _of_a_rank(engine: _Found, found: Sequence[_Found]) -> _Found | None:
+    """Return a rank's cause that is told right after the engine's, where there is one.
+
+    What a rank failed to give makes the engine fail, and its words come first: it is nearer.
+    """
+    late = engine.time + _SLACK_SECONDS
+    ranks = (one for one in found if one.is_of_a_rank and engine.time <= one.time <= late)
+    causes = (one for one in ranks if one.error.kind is Kind.CAUSE)
+    return next(causes, None) if engine.is_of_the_engine else None
+
+
+def _time(line: Line, log: ContainerLog, ahead: dict[str, float]) -> float:
+    """Return when a line was written; where Ray passed it on, when its process noted it."""
+    time = line.time - log.ahead
+    if line.noted is None:
+        return time
+    noted = line.noted - ahead.get(line.address, log.ahead)
+    return time - max((time - noted + _NOTICED_SECONDS) % QUARTER - _NOTICED_SECONDS, 0.0)
 
 
 def _lines(log: ContainerLog) -> list[Line]:

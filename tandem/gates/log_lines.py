@@ -11,6 +11,9 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
+QUARTER = 900.0
+"""Seconds."""
+
 LONGEST_LINE = 2000
 """Characters of a line that are looked at."""
 
@@ -27,7 +30,8 @@ _PREFIXES = tuple(
         # (EngineCore_DP0 pid=7), (VllmWorker rank=1 pid=7), (RayWorkerProc pid=7, ip=10.0.0.2)
         r"\((?P<process>(?:[^()]{0,120}\bpid=\d+|raylet|autoscaler)[^()]{0,80})\)(?: |$)",
         r"\[rank(?P<rank>\d+)\]:(?: |(?=\[)|$)",
-        rf"(?P<vllm>{_LEVEL}) +\d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)? +\[?{_PLACE}\[?\](?: |$)",
+        rf"(?P<vllm>{_LEVEL}) +\d\d-\d\d \d\d:(?P<minute>\d\d):(?P<second>\d\d)(?:[.,]\d+)? +"
+        rf"\[?{_PLACE}\[?\](?: |$)",
         # [E1103 23:14:03.342459398 ProcessGroupNCCL.cpp:2068], [W socket.cpp:432]
         rf"\[(?P<torch>[EWIF])(?:\d{{3,4}} [\d:.]+)? (?P<place>{_PLACE})\](?: |$)",
         rf"(?P<python>[EWIF])\d{{4}} [\d:.]+ \d+ {_PLACE}\](?: |$)",
@@ -39,6 +43,8 @@ _PREFIXES = tuple(
     )
 )
 _LOW = {"DEBUG", "INFO", "WARNING", "D", "I", "W"}
+_PASSED_ON = re.compile(r"\bip=|\bRay\w+ pid=|^pid=")
+"""Processes whose lines Ray's driver prints, as late as its own output is written."""
 _PID = re.compile(r"\bpid=(\d+)")
 _ADDRESS = re.compile(r"\bip=([\w.:]+)")
 _RANK = re.compile(r"\brank=(\d+)")
@@ -65,6 +71,9 @@ class Line:
     level: str = ""
     place: str = ""
     """Where in Ray's or PyTorch's C++ it was written."""
+    noted: float | None = None
+    """Seconds into a quarter of an hour, as the process noted it itself by the clock of its host;
+    None for a line that Ray did not pass on. Time zones differ by whole quarters."""
 
     @property
     def is_low(self) -> bool:
@@ -107,6 +116,7 @@ def read_line(written: str) -> Line | None:
         rank=found.rank,
         level=found.level,
         place=found.place,
+        noted=found.noted if _PASSED_ON.search(" ".join(found.processes)) else None,
     )
 
 
@@ -120,6 +130,7 @@ class _Prefixes:
     rank: str = ""
     level: str = ""
     place: str = ""
+    noted: float | None = None
 
     def take(self, text: str) -> str:
         """Read the prefixes; return what stands after them."""
@@ -141,6 +152,8 @@ class _Prefixes:
             self.processes.append(match[0])
         else:
             self.place = groups.pop("place", "") or groups.pop("source", "") or self.place
+            if "minute" in groups:
+                self.noted = int(groups["minute"]) * 60.0 % QUARTER + int(groups["second"])
             self.level = next(iter(groups.values()))
 
     def _note_process(self, words: str) -> None:

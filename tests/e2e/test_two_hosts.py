@@ -90,7 +90,10 @@ def test_a_server_that_cannot_start_fails_the_up_with_its_log_and_the_next_up_to
     for _ in range(2):
         done = stack.up()
         assert done.code not in (0, NO_CHANGES_EXPECTED), done.text
-        assert "unrecognized arguments: --no-such-flag" in done.text
+        cause = (
+            "error: first cause: vllm: error: unrecognized arguments: --no-such-flag, on lab-1, at "
+        )
+        assert cause in done.text
     stack.change("serve.args", arguments)
 
 
