@@ -25,9 +25,11 @@ _WITHOUT_EFFECT = {
     "port",
     "listen",
     "ready_timeout",
-    "stall_timeout",
 }
 """Fields of ``serve`` that may differ between starts of the same memory; all others tell them."""
+
+_IGNORED = {"stallTimeout"}
+"""Keys of ``serve`` that records hold, and that do not tell starts apart either."""
 
 
 def start_of(
@@ -59,13 +61,18 @@ def start_of(
 def measured(start: dict[str, Any] | None, known: tuple[StartFacts, ...]) -> Measured | None:
     """Return what the like of this start logged, or None."""
     for fact in known:
-        if fact.start == start:
+        if start and _telling(fact.start) == _telling(start):
             return Measured(
                 origin=f"start of {fact.when}",
                 weights_bytes=fact.weights_bytes,
                 non_kv_bytes=fact.non_kv_bytes,
             )
     return None
+
+
+def _telling(start: Mapping[str, Any]) -> dict[str, Any]:
+    serve = start.get("serve") or {}
+    return {**start, "serve": {key: serve[key] for key in serve if key not in _IGNORED}}
 
 
 def record(start: dict[str, Any] | None, fit: Fit | None) -> Record | None:

@@ -63,14 +63,29 @@ def test_a_record_replaces_the_assumptions_of_the_next_plan_which_says_so() -> N
     assert assumed.ranks[0].kv_budget_low < assumed.ranks[0].kv_budget_high
 
 
+def counts_for(record: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
+    """Tell whether what one start logged counts for another one."""
+    fact = StartFacts(start=record or {}, weights_bytes=1, non_kv_bytes=2, when="now")
+    return measured(other, (fact,)) is not None
+
+
 @pytest.mark.parametrize("key", SAME_MEMORY)
 def test_what_changes_nothing_that_a_rank_holds_keeps_the_record(key: str) -> None:
-    assert start({f"serve.{key}": SAME_MEMORY[key]}) == start()
+    changed = start({f"serve.{key}": SAME_MEMORY[key]})
+    assert counts_for(start(), changed)
+    assert counts_for(changed, start())
+
+
+def test_what_running_deployments_keep_of_a_start_stays_as_it_is() -> None:
+    # Other words of the spec would run their ready gates again.
+    assert (start() or {})["serve"]["stallTimeout"] == 600
+    other = start({"serve.stallTimeout": "1h"})
+    assert other != start()
 
 
 @pytest.mark.parametrize("key", OTHER_MEMORY)
 def test_what_changes_a_ranks_memory_needs_a_record_of_its_own(key: str) -> None:
-    assert start({f"serve.{key}": OTHER_MEMORY[key]}) != start()
+    assert not counts_for(start(), start({f"serve.{key}": OTHER_MEMORY[key]}))
 
 
 def test_of_every_key_of_serve_it_is_known_whether_it_changes_a_ranks_memory() -> None:
@@ -104,6 +119,7 @@ def test_a_start_is_kept_in_these_words() -> None:
             "maxNumSeqs": 16,
             "args": [],
             "env": {"A": "1"},
+            "stallTimeout": 600,
         },
     }
     mixed = {"host-1": H100, "host-2": HostMemory(total=H100.total, device="NVIDIA A100")}
