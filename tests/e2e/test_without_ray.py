@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.images import without_ray
 
 from lab import Lab
 from tandem.survey.engine import NO_CHANGES_EXPECTED
 from tests.chat import chat
+from tests.images import without_ray
 from tests.project import Project
 
 RANK = "tandem-plain-lab-2-rank"
