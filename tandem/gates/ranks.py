@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tandem.gates.spec import Watched
 
 POLL_SECONDS = 2
+ENDED = "tandem: the command ended: "
+"""How supervise.py says in a container's log why what runs there has ended."""
 
 
 def ranks(spec: RanksSpec) -> dict[str, object]:
@@ -55,7 +57,11 @@ def ranks(spec: RanksSpec) -> dict[str, object]:
 
 
 class _Guard:
-    """Ends the wait when a container has ended, also where Docker has started it again."""
+    """Ends the wait when a container has ended, also where Docker has started it again.
+
+    One that ended because its group is broken starts again and joins the next one: where `up`
+    replaces a rank before the server, the new rank has met the old server.
+    """
 
     def __init__(self, spec: RanksSpec) -> None:
         self._watch = Watch([host.watched for host in spec.hosts])
@@ -71,11 +77,17 @@ class _Guard:
             before = self._restarts.setdefault(state.watched.container, state.restarts)
             if state.is_down or state.restarts > before:
                 ended.append(state)
-        if ended:
-            # The others end because of one: what that one wrote says why.
-            first = next((s for s in ended if BROKEN not in log_tail(s.watched)), ended[0])
-            raise GateFailed(with_log(first))
+        for state in ended:
+            if not _comes_back(state):
+                raise GateFailed(with_log(state))
+            self._restarts[state.watched.container] = state.restarts
         return states
+
+
+def _comes_back(state: ContainerState) -> bool:
+    """Tell whether it ended only because another one did, and Docker starts it again."""
+    ends = [line for line in log_tail(state.watched).splitlines() if line.startswith(ENDED)]
+    return state.status in {"restarting", "running"} and bool(ends) and BROKEN in ends[-1]
 
 
 def _look(spec: RanksSpec) -> dict[str, Evidence | None]:

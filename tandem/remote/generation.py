@@ -80,19 +80,24 @@ class Group:
 
     def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         """Take in that a host asks, and return what it is told."""
-        said = {"group": self.name, "versions": self.versions}
+        said: dict[str, Any] = {"group": self.name, "versions": self.versions}
         peer = self.peers.get(str(question.get("host")))
         if peer is None or any(question.get(name) != value for name, value in said.items()):
             return said
         with self._lock:
-            self._see(peer, question)
-            is_on = self.has_begun and self.broken is None
-            return {**said, "generation": self.generation, "begins": is_on, "ended": self.broken}
+            is_known = self._see(peer, question)
+            is_on = is_known and self.has_begun and self.broken is None
+            said |= {"generation": self.generation, "begins": is_on, "known": is_known}
+            return {**said, "ended": self.broken}
 
-    def _see(self, peer: Peer, question: dict[str, Any]) -> None:
+    def _see(self, peer: Peer, question: dict[str, Any]) -> bool:
+        """Take it in; return False where the group has nothing to do with who asks."""
         start, ended = str(question.get("start")), question.get("ended")
         if question.get("generation", "") not in ("", self.generation):
-            return  # its command is of an earlier generation, and ends when it is answered
+            return False  # its command is of an earlier generation, and ends when it is answered
+        is_another = peer.start not in (None, start)
+        if is_another and time.monotonic() - peer.seen <= FRESH_SECONDS:
+            return False  # a copy of the host's container, or a new start right after the last one
         if self.has_begun and start != peer.start:
             self._end(f"{question['host']} has started again")
         elif self.has_begun and ended:
@@ -100,6 +105,7 @@ class Group:
         elif not ended:
             peer.start, peer.seen = start, time.monotonic()
             self.has_begun = self.has_begun or not self._silent(FRESH_SECONDS)
+        return True
 
     def check(self) -> None:
         """Raise Broken once the group has begun and is not whole any more."""
@@ -205,6 +211,8 @@ class Other:
             try:
                 answer = self._ask()
                 problem = f"the first host to join {self._question['group']} with all others"
+                if not answer["known"]:
+                    problem = f"another program is {self._question['host']} at this moment"
             except Silent as silent:
                 answer, problem = {}, str(silent)
             if answer.get("begins"):

@@ -14,6 +14,7 @@ from tests.faults import evidence_hosts as hosts
 from tests.faults.__main__ import LABS, judge
 from tests.faults.evidence import Beside, Evidence, Interrupted, NoEvidence, Proof
 from tests.faults.matrix import FOLDER, Fault, part, read_matrix
+from tests.faults.ranks import Running
 from tests.faults.record import Ending, Record, read_record
 from tests.faults.sight import Container
 from tests.faults.unharmed import see_words
@@ -209,6 +210,11 @@ def test_a_traceback_of_vllm_in_a_log_is_no_crash() -> None:
     see_words(Run(1, 'File "/usr/lib/python3/dist-packages/vllm/engine.py", line 3, in start'))
 
 
+def _vllm(**changes: set[int]) -> Running:
+    sets = {"trees": {1}, "below": {2, 3}, "strays": set(), "ranks": {3}} | changes
+    return Running(**{name: frozenset(pids) for name, pids in sets.items()})
+
+
 def _endings(index: int) -> dict[str, Ending]:
     return {fault.slug: Ending(seconds=3) for fault in part(index, len(LABS))}
 
@@ -251,6 +257,21 @@ def test_endings_are_there_after_every_fault(tmp_path: Path) -> None:
     assert read_record(file).keys() == {FAULTS[0].slug, FAULTS[1].slug}
     file.write_text(json.dumps({"half": 1})[:-2])
     assert read_record(file) == {}
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        (_vllm(), []),
+        (_vllm(below={7}), ["process 7 of an earlier generation"]),
+        (_vllm(strays={4}), ["process 4 of no generation"]),
+        (_vllm(trees={1, 5}), ["2 trees of vLLM"]),
+        (_vllm(trees=set()), ["0 trees of vLLM"]),
+        (_vllm(ranks=set()), ["0 ranks of vLLM"]),
+    ],
+)
+def test_more_than_one_start_of_vllm_on_a_host_is_left_over(now: Running, words: list[str]) -> None:
+    assert now.leftovers(old=frozenset({7, 8})) == words
 
 
 def test_the_matrix_is_whole() -> None:

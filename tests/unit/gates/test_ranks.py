@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 SERVER, RANK = "tandem-test-host-1-server", "tandem-test-host-2-rank"
 ADDRESSES = ("127.0.0.1", "127.0.0.2")
+BROKEN = (
+    "tandem: the group is broken: 10.0.0.2: status 1; the command is ended\n"
+    "tandem: the command ended: the group is broken: 10.0.0.2: status 1\n"
+)
+"""What a host writes whose ranks ended because those of another host did."""
 
 
 @contextmanager
@@ -95,10 +100,41 @@ def test_a_container_that_ends_fails_the_gate_at_once(docker: FakeDocker) -> Non
 
 def test_of_containers_that_ended_together_the_cause_is_shown(docker: FakeDocker) -> None:
     with joined(docker) as spec:
-        docker.logs[SERVER] = "tandem: the group is broken: 10.0.0.2: status 1\n"
+        docker.logs[SERVER] = BROKEN
         docker.logs[RANK] = "ValueError: no such flag\n"
         docker.restarts = lambda container, look: look
         with pytest.raises(GateFailed, match="ValueError: no such flag"):
+            ranks(spec)
+
+
+def test_a_rank_that_met_the_server_of_before_may_start_again(docker: FakeDocker) -> None:
+    with joined(docker) as spec:
+        line, docker.logs[RANK] = docker.logs[RANK], BROKEN
+
+        def restarts(container: str, look: int) -> int:
+            if look > 3:
+                docker.logs[RANK] = BROKEN + line
+            return int(container == RANK and look > 1)
+
+        docker.restarts = restarts
+        assert ranks(spec)["backend"] == "gloo"
+
+
+@pytest.mark.parametrize(
+    ("log", "status"),
+    [
+        (BROKEN + "tandem: the command ended: exit status 1\n", "running"),
+        (BROKEN + "tandem: stays down after 5 restarts\n", "exited"),
+    ],
+)
+def test_what_ended_by_itself_later_or_stays_down_fails_the_gate(
+    docker: FakeDocker, log: str, status: str
+) -> None:
+    with joined(docker) as spec:
+        docker.logs[RANK] = log
+        docker.states[RANK] = {"Status": status}
+        docker.restarts = lambda container, look: look if container == RANK else 0
+        with pytest.raises(GateFailed, match=rf"^{RANK} on host-2 is {status}"):
             ranks(spec)
 
 

@@ -223,6 +223,26 @@ def test_nothing_of_the_command_is_left_when_it_ignores_sigterm(site: Site) -> N
     assert {state for _, _, state in processes(command)} <= {"Z"}
 
 
+def test_a_copy_of_a_host_neither_joins_nor_breaks_the_group(site: Site) -> None:
+    hosts = pair(site)
+    copy = site.start(1)
+    until(lambda: "another program is 127.0.0.2 at this moment" in copy.log)
+    time.sleep(2.5)
+    assert all(host.runs for host in hosts)
+    assert "begins" not in copy.log
+
+
+def test_of_two_copies_of_a_host_one_joins(site: Site) -> None:
+    first = site.start(0, hosts=HOSTS)
+    copies = [site.start(1, hosts=HOSTS) for _ in range(2)]
+    until(lambda: any("another program is" in copy.log for copy in copies))
+    last = site.start(2, hosts=HOSTS)
+    until(lambda: first.runs and last.runs and any(copy.runs for copy in copies))
+    time.sleep(2.5)
+    assert first.runs
+    assert [copy.runs for copy in copies].count(True) == 1
+
+
 def test_ranks_of_another_deployment_are_strangers(site: Site) -> None:
     first = site.start(0)
     stranger = site.start(1, group="test-2")
@@ -265,7 +285,9 @@ def test_whoever_talks_nonsense_to_the_first_host_changes_nothing(site: Site) ->
 
 
 def test_a_stop_is_passed_on_and_the_others_end(site: Site) -> None:
-    first, other = pair(site, "sh", "-c", "trap 'exit 7' TERM; while :; do sleep 0.1; done")
+    script = "trap 'exit 7' TERM; echo trapped; while :; do sleep 0.1; done"
+    first, other = pair(site, "sh", "-c", script)
+    until(lambda: "trapped" in first.log)
     first.process.terminate()
     assert first.ends() == 7
     assert other.ends() == 1
