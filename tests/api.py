@@ -11,15 +11,22 @@ MODELS = {"data": [{"id": "model"}, {"id": "other"}]}
 
 
 @contextmanager
-def served(answers: dict[str, tuple[int, Any]], key: str = "") -> Iterator[str]:
-    """Serve JSON by path on 127.0.0.1, to those who send the key if there is one; give the URL."""
+def served(
+    answers: dict[str, tuple[int, Any]], key: str = "", asked: list[Any] | None = None
+) -> Iterator[str]:
+    """Serve JSON by path on 127.0.0.1, to those who send the key if there is one; give the URL.
+
+    ``asked`` takes the JSON that is sent, with its type.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, body = answers.get(self.path, (404, {}))
             if key and self.headers.get("Authorization") != f"Bearer {key}":
                 status, body = 401, {"error": "Unauthorized"}
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if sent and asked is not None:
+                asked.append((self.headers.get("Content-Type"), json.loads(sent)))
             self.send_response(status)
             self.end_headers()
             self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())

@@ -26,8 +26,8 @@ READ_SECONDS = 40
 SLACK_SECONDS = 5.0
 """How long before the first container's start lines count, as clocks may differ a little."""
 
-_EVER = 0.0
-"""Seconds since 1970; Docker gives the year 1 to what never was."""
+_ENDED, _STAYS_DOWN = " tandem: the command ended: ", " tandem: stays down after "
+"""What tandem/remote/supervise.py says at the end of every start, and where it gives up."""
 
 
 def naming_first_cause(watched: Sequence[Watched], work: Callable[[], object]) -> object:
@@ -57,13 +57,16 @@ class _Reading:
     most: float
     """And at most."""
 
-    def ahead_of(self, other: _Reading) -> float:
-        """Return by how many seconds this clock is ahead for certain; negative when it is behind.
+    def beside(self, first: _Reading) -> ContainerLog:
+        """Return the log as it is to be read beside the first one.
 
-        Both were compared with the operator's, whose own error does not count.
+        Both clocks were compared with the operator's, whose own error does not count. Ahead is what
+        is so for certain.
         """
-        least, most = self.least - other.most, self.most - other.least
-        return max(least, 0.0) + min(most, 0.0)
+        least, most = self.least - first.most, self.most - first.least
+        ahead = max(least, 0.0) + min(most, 0.0)
+        started = first.log.since + ahead - SLACK_SECONDS
+        return replace(self.log, ahead=ahead, since=max(self.log.since, started))
 
 
 def _look(watched: Sequence[Watched]) -> list[ContainerState]:
@@ -72,22 +75,12 @@ def _look(watched: Sequence[Watched]) -> list[ContainerState]:
 
 
 def _read_cause(before: Sequence[ContainerState]) -> FirstCause | None:
-    started = seconds_of(before[0].started_at)
-    if started is None or started < _EVER:
+    # Docker gives the year 1 to what never was.
+    if (seconds_of(before[0].started_at) or 0.0) <= 0.0:
         return None
     with ThreadPoolExecutor(max_workers=len(before)) as pool:
         readings = list(pool.map(_read, before))
-    logs = [replace(one.log, ahead=one.ahead_of(readings[0])) for one in readings]
-    return first_cause(logs, started - SLACK_SECONDS)
-
-
-def _since(state: ContainerState) -> str:
-    """Return from when on a log is of the container's last start, or empty for all of it."""
-    started, finished = seconds_of(state.started_at), seconds_of(state.finished_at)
-    if started is None or finished is None or finished < _EVER:
-        return ""
-    # Docker notes the start when the program may have written already (moby, daemon/start.go).
-    return state.finished_at if finished <= started else state.started_at
+    return first_cause([one.beside(readings[0]) for one in readings])
 
 
 def _read(before: ContainerState) -> _Reading:
@@ -95,7 +88,7 @@ def _read(before: ContainerState) -> _Reading:
     watched = before.watched
     script = resources.files(__package__ or "").joinpath("causes.sh").read_text()
     sent = time.time()
-    words = ("sh", "-s", "--", watched.container, _since(before))
+    words = ("sh", "-s", "--", watched.container)
     answer = watched.target.run(*words, stdin=script, timeout=READ_SECONDS)
     received = time.time()
     clocks: list[float] = []
@@ -108,10 +101,30 @@ def _read(before: ContainerState) -> _Reading:
             address = value
         else:
             lines.append(line)
-    log = ContainerLog(watched.host, "\n".join(lines), address)
+    log = ContainerLog(watched.host, "\n".join(lines), address, since=_since(before, lines))
     if len(clocks) != 2:
         return _Reading(log, 0.0, 0.0)
     return _Reading(log, clocks[1] - received, clocks[0] - sent)
+
+
+def _since(state: ContainerState, lines: Sequence[str]) -> float:
+    """Return from when on a log is of the container's last start; 0 where all of it may be.
+
+    Where the last one did nothing but say that the container stays down, it is the one before.
+    """
+    started, finished = seconds_of(state.started_at), seconds_of(state.finished_at)
+    if started is None or finished is None or finished < 0.0:
+        return 0.0
+    # Docker notes the start when the program may have written already (moby, daemon/start.go).
+    since = finished if finished <= started else started
+    ends = [_time(line) for line in lines if _ENDED in line]
+    if any(_STAYS_DOWN in line and _time(line) >= since for line in lines):
+        return ends[-2] if len(ends) > 1 else 0.0
+    return since
+
+
+def _time(line: str) -> float:
+    return seconds_of(line.partition(" ")[0]) or 0.0
 
 
 def _number(text: str, default: float) -> float:

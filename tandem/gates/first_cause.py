@@ -47,6 +47,8 @@ class ContainerLog:
     """The host's in the cluster, by which other processes name it; empty where nobody knows."""
     ahead: float = 0.0
     """Seconds by which the host's clock is ahead of the others'."""
+    since: float = 0.0
+    """Lines before are of an earlier start; seconds since 1970 by the host's clock."""
 
 
 @dataclass(frozen=True)
@@ -98,18 +100,15 @@ class _Found:
         return bool(self.error.rank) or "Worker" in self.error.line.process
 
 
-def first_cause(logs: Sequence[ContainerLog], since: float = 0.0) -> FirstCause | None:
-    """Return the first cause that the logs of all ranks tell; None where they tell none.
-
-    Lines before ``since``, in seconds since 1970, are of an earlier start, and do not count.
-    """
+def first_cause(logs: Sequence[ContainerLog]) -> FirstCause | None:
+    """Return the first cause that the logs of all ranks tell; None where they tell none."""
     hosts = {log.address: log.host for log in logs if log.address}
     ahead = {log.address: log.ahead for log in logs if log.address}
     ranks: dict[tuple[str, str], str] = {}
     found: list[_Found] = []
     served = 0.0
     for log in logs:
-        lines = [line for line in _lines(log) if line.time - log.ahead >= since]
+        lines = _lines(log)
         for line in lines:
             if line.pid and (rank := _told_rank(line)):
                 ranks.setdefault((_host(log, line.address, hosts), line.pid), rank)
@@ -172,7 +171,8 @@ def _time(line: Line, log: ContainerLog, ahead: dict[str, float]) -> float:
 
 def _lines(log: ContainerLog) -> list[Line]:
     # Only at line feeds: a log may hold other characters that end a line for Python.
-    return [line for text in log.text.split("\n") if (line := read_line(text))]
+    lines = (read_line(text) for text in log.text.split("\n"))
+    return [line for line in lines if line and line.time >= log.since]
 
 
 def _told_rank(line: Line) -> str:

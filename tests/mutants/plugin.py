@@ -1,14 +1,16 @@
 """A pytest plugin for `make mutants`: which tests run and in which order, and how each one ends.
 
-Both files are named by variables of the environment: a test's name on each line of the first, and a
-line of JSON for each test that has run in the second. Under coverage, each line of the sources that
-runs is noted with the test that ran it.
+Both files are named by variables of the environment: a test's name on each line of the first, and
+lines of JSON for each test that has run in the second. Under coverage, each line of the sources
+that runs is noted with the test that ran it; a test that starts a process or reads the sources may
+depend on others, too, and is marked.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,21 @@ if TYPE_CHECKING:
 
 CHOSEN = "TANDEM_MUTANTS_CHOSEN"
 ENDED = "TANDEM_MUTANTS_ENDED"
+
+STARTS = {"os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"}
+"""Audit events of what starts another process."""
+SOURCES = ("/tandem/", "/components/")
+_marked: list[str] = []
+
+
+def _mark(event: str, arguments: tuple[object, ...]) -> None:
+    """Note what coverage does not see of the test that runs."""
+    is_source = event == "open" and any(part in str(arguments[0]) for part in SOURCES)
+    if is_source or event in STARTS:
+        _marked.append(event)
+
+
+sys.addaudithook(_mark)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -40,6 +57,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     measuring = coverage.Coverage.current()
     if measuring is not None:
         measuring.switch_context(item.nodeid)
+    _marked.clear()
     try:
         return (yield)
     finally:
@@ -48,7 +66,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Note how long a part of a test took, and whether it failed."""
+    """Note how long a part of a test took, whether it failed, and whether it is marked."""
     entry = {"test": report.nodeid, "seconds": report.duration, "failed": report.failed}
+    entry["marked"] = bool(_marked)
     with Path(os.environ[ENDED]).open("a", encoding="utf-8") as file:
         print(json.dumps(entry), file=file)

@@ -21,7 +21,7 @@ from coverage import CoverageData
 from tests.mutants.plugin import CHOSEN, ENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence, Set
+    from collections.abc import Iterator, Mapping, Sequence, Set
 
     from tests.mutants.source import Mutant
 
@@ -54,6 +54,8 @@ class Bench:
                 (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(root / name, self.tree / name)
         self._seconds: dict[str, float] = {}
+        self._marked: set[str] = set()
+        """Tests that may depend on lines that they do not touch themselves."""
         self._touching: dict[str, dict[int, list[str]]] = {}
 
     def measure(self) -> list[str]:
@@ -71,6 +73,8 @@ class Bench:
             if entry["test"] not in failed:
                 self._seconds[entry["test"]] = self._seconds.get(entry["test"], 0)
                 self._seconds[entry["test"]] += entry["seconds"]
+                if entry["marked"]:
+                    self._marked.add(entry["test"])
         data = CoverageData(str(measured))
         data.read()
         for file in data.measured_files():
@@ -79,40 +83,50 @@ class Bench:
         return sorted(failed)
 
     def try_out(self, mutant: Mutant) -> str | None:
-        """Run the tests that touch the changed lines, the nearest first, then all others.
+        """Run the tests that touch the changed lines, the nearest first, then what else may notice.
 
-        Return that one, or what else ended the tests; None when all pass.
+        Return the first that fails, or what else ended the tests; None when all pass.
         """
+        by_line = self._touching.get(mutant.path, {})
+        touching = {test for line in mutant.lines for test in by_line.get(line, ())}
+        others = self._unseen(touching)
+        if "" in touching or not touching:
+            # What runs when a module is imported belongs to no test, so any may depend on it.
+            touching |= self._beside(mutant, by_line)
+            others = set(self._seconds)
+        first = self._order(mutant, touching)
+        rest = self._order(mutant, others - touching)
         with self._mutated(mutant):
-            first = self._first(mutant)
-            others = self._nearest(self._seconds.keys() - set(first), _mirror(mutant.path))
-            for tests in (first[:NEAREST], first[NEAREST:], others):
+            for tests in (first[:NEAREST], first[NEAREST:], rest):
                 caught_by = self._tests(tests)
                 if caught_by is not None:
                     return caught_by
         return None
 
-    def _first(self, mutant: Mutant) -> list[str]:
-        """Return the tests that run the changed lines.
+    def _beside(self, mutant: Mutant, by_line: Mapping[int, Sequence[str]]) -> set[str]:
+        """Return the tests that run anything of the module, and those in the folder of its own."""
+        folder = f"{_mirror(mutant.path).parent}/"
+        near = {test for test in self._seconds if test.startswith(folder)}
+        return near.union(*by_line.values())
 
-        What runs when a module is imported belongs to no test: then all tests that run anything of
-        the module, and those beside it.
+    def _unseen(self, touching: Set[str]) -> set[str]:
+        """Return the tests that may notice more than they touch.
+
+        Those that start a process or read sources; and those in the files of the ones that touch,
+        since the first to need a module's fixture makes it for all.
         """
-        by_line = self._touching.get(mutant.path, {})
-        touching = {test for line in mutant.lines for test in by_line.get(line, ())} - {""}
-        mirror = _mirror(mutant.path)
-        if not touching:
-            touching = {test for tests in by_line.values() for test in tests} - {""}
-            touching |= {test for test in self._seconds if test.startswith(f"{mirror.parent}/")}
-        return self._nearest(touching & self._seconds.keys(), mirror)
+        files = {_file(test) for test in touching}
+        return self._marked | {test for test in self._seconds if _file(test) in files}
 
-    def _nearest(self, tests: Set[str], mirror: PurePosixPath) -> list[str]:
+    def _order(self, mutant: Mutant, tests: Set[str]) -> list[str]:
         """Sort tests: those near the place where a module's own tests are, then the short ones."""
+        mirror = _mirror(mutant.path)
 
         def shared(test: str) -> int:
-            return len(os.path.commonpath((test.partition("::")[0], mirror)))
+            return len(os.path.commonpath((_file(test), mirror)))
 
-        return sorted(tests, key=lambda test: (-shared(test), self._seconds[test], test))
+        known = tests & self._seconds.keys()
+        return sorted(known, key=lambda test: (-shared(test), self._seconds[test], test))
 
     @contextmanager
     def _mutated(self, mutant: Mutant) -> Iterator[None]:
@@ -129,7 +143,7 @@ class Bench:
     def _tests(self, tests: Sequence[str]) -> str | None:
         if not tests:
             return None
-        files = dict.fromkeys(test.partition("::")[0] for test in tests)
+        files = dict.fromkeys(_file(test) for test in tests)
         limit = STARTING_SECONDS + SLOWER * sum(self._seconds[test] for test in tests)
         try:
             status = self._run((*PYTEST, "-x", *files), tests, limit)
@@ -173,6 +187,10 @@ class Bench:
         return (
             [json.loads(line) for line in ended.read_text().splitlines()] if ended.exists() else []
         )
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def _mirror(path: str) -> PurePosixPath:

@@ -46,6 +46,29 @@ def test_secrets_stay_sealed_and_break_nothing(tmp_path: Path) -> None:
     assert SEALED not in settings.model_dump_json()
 
 
+def test_a_key_that_is_encrypted_whole_can_be_used_without_being_known(tmp_path: Path) -> None:
+    settings = read_stack_file(str(write(tmp_path, {"apiKey": {"secure": SEALED}}))).settings
+    assert settings.api_key is not None
+    assert settings.api_key.get_secret_value() == "encrypted"
+
+
+def test_a_secret_in_a_list_stays_sealed(tmp_path: Path) -> None:
+    path = write(tmp_path, {"serve.args": ["--api-token", {"secure": SEALED}]})
+    assert read_stack_file(str(path)).settings.serve.args == ("--api-token", "(secret)")
+
+
+def test_where_there_is_no_stack_at_all_that_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidStack) as invalid:
+        read_stack_file("prod")
+    assert str(invalid.value) == (
+        "prod: there is neither this file nor stacks/Pulumi.prod.yaml; known here: none "
+        "[no-stack-file]"
+    )
+
+
 def test_a_secret_in_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
     path = write(tmp_path, {"serve.port": {"secure": SEALED}})
     with pytest.raises(InvalidStack) as invalid:
@@ -57,8 +80,30 @@ def test_a_secret_in_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
 def test_a_key_can_be_laid_over(tmp_path: Path) -> None:
     path = str(write(tmp_path))
     assert read_stack_file(path, ["hosts.0.gpus=2"]).settings.first_host.gpus == 2
-    with pytest.raises(InvalidStack, match="bad-change"):
-        read_stack_file(path, ["hosts.7.gpus=2"])
+    assert read_stack_file(path, ["tandem:serve.port=9000"]).settings.serve.port == 9000
+    assert read_stack_file(path, ["restarts.limit=7"]).settings.restarts.limit == 7
+    assert read_stack_file(path, ["serve.env.A=a=b"]).settings.serve.env == {"A": "a=b"}
+    assert read_stack_file(path, ["rdma=false", "rdma="]).settings.rdma is True
+
+
+@pytest.mark.parametrize("change", ["hosts.7.gpus=2", "hosts.gpus=2", "rdma=", "serve.args=["])
+def test_a_value_that_can_not_be_laid_over_is_told(tmp_path: Path, change: str) -> None:
+    key, _, value = change.partition("=")
+    with pytest.raises(InvalidStack) as invalid:
+        read_stack_file(str(write(tmp_path)), [change])
+    assert (
+        str(invalid.value)
+        == f"--set: {key} can't be set to {value!r}; see docs/keys.md [bad-change]"
+    )
+
+
+@pytest.mark.parametrize("change", ["serve.port", "=1", "tandem:=1"])
+def test_a_change_without_a_key_or_a_value_is_told(tmp_path: Path, change: str) -> None:
+    with pytest.raises(InvalidStack) as invalid:
+        read_stack_file(str(write(tmp_path)), [change])
+    assert str(invalid.value) == (
+        f'--set: "{change}" is no KEY=VALUE; write e.g. serve.maxModelLen=32768 [bad-change]'
+    )
 
 
 @pytest.mark.parametrize(

@@ -151,16 +151,13 @@ class FakeDocker:
         return Answer(out=render(options["--format"], data) + "\n")
 
     def _logs(self, host: str, words: list[str]) -> Answer:
-        known = {"--tail", "--timestamps", "--since"}
-        options, (container,) = _options(words, known, known - {"--timestamps"})
+        options, (container,) = _options(words, {"--tail", "--timestamps"}, {"--tail"})
         if not _is_on(container, host):
             return Answer(1, err=f"Error: No such container: {container}\n")
         written = self.logs.get(container, f"last words of {container}\n").splitlines(keepends=True)
         lines = [line if _TIMED.match(line) else f"{LOGGED} {line}" for line in written]
         if "--tail" in options:
             lines = lines[-int(options["--tail"]) :]
-        since = options.get("--since", "")
-        lines = [line for line in lines if line >= since]
         if "--timestamps" not in options:
             lines = [line.partition(" ")[2] for line in lines]
         return Answer(err="".join(lines))

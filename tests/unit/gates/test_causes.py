@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from tandem.errors import GateFailed
 from tandem.gates.causes import naming_first_cause
+from tandem.remote import supervise
 from tandem.ssh import SshTarget
 from tests.builders import watched
 from tests.shell import program
@@ -86,6 +88,26 @@ def test_a_start_that_had_ended_when_the_gate_began_counts(docker: FakeDocker) -
     docker.states[SERVER] = RUNNING | ended | {"Status": "restarting"}
     docker.logs[SERVER] = error("12:09:45", "KeyError: 'old'") + error("12:10:20", "KeyError: 'it'")
     assert said().startswith("first cause: KeyError: 'it' ")
+
+
+def test_where_a_container_stays_down_the_start_before_its_last_words_counts(
+    docker: FakeDocker, tmp_path: Path
+) -> None:
+    ended = {"StartedAt": "2026-11-30T12:12:30.5Z", "FinishedAt": "2026-11-30T12:12:30.9Z"}
+    docker.states[SERVER] = RUNNING | ended | {"Status": "exited"}
+    starts = [error(f"12:1{n}:20", f"KeyError: 'start {n}'") for n in (0, 1)] + [""]
+    for n, start in enumerate(starts):
+        words = ("--limit=1", "--window=60", f"--folder={tmp_path}", "--", "false")
+        ran = [sys.executable, supervise.__file__, *words]
+        last = subprocess.run(ran, capture_output=True, text=True, check=False).stderr
+        before = docker.logs.get(SERVER, "")
+        docker.logs[SERVER] = f"{before}{start}2026-11-30T12:1{n}:30.8Z {last}"
+    assert "stays down" in docker.logs[SERVER]
+    # The others' lines count since the same time.
+    docker.logs[WORKER] = error("12:10:10", "KeyError: 'long ago'")
+    assert said().startswith("first cause: KeyError: 'start 1' ")
+    docker.logs[WORKER] += error("12:11:10", "KeyError: 'of the worker'")
+    assert said().startswith("first cause: KeyError: 'of the worker' ")
 
 
 def test_a_container_that_never_started_has_no_cause_in_its_log(docker: FakeDocker) -> None:

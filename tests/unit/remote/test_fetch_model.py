@@ -99,12 +99,14 @@ def test_what_vllm_needs_is_fetched_and_told_with_its_hashes(hub: StandInHub, fo
     kept = json.loads((folder / ".tandem" / "manifest.json").read_text())
     assert kept == {"model": "org/model", "revision": COMMIT, "files": answer}
     assert list((folder / ".tandem" / "parts").iterdir()) == []
+    assert done.stderr == f"fetched 4 of 4 files, 0.02 GiB, from {hub.address}\n"
 
 
 def test_the_second_time_nothing_is_fetched(hub: StandInHub, folder: Path) -> None:
     first = run(hub, folder)
     before = hub.given.copy()
-    assert run(hub, folder).stdout == first.stdout
+    again = run(hub, folder)
+    assert (again.stdout, again.stderr) == (first.stdout, "")
     assert hub.given == before
 
 
@@ -199,6 +201,19 @@ def test_how_far_it_is_is_told_with_rate_and_time_left(
         said += capsys.readouterr().err
     progress.end()
     assert re.match(r"0\.0 of 0\.0 GiB fetched, 0\.00\d GiB/s, [01] s left\n", said)
+
+
+OTHER_FORMS = (
+    *("bin", "pt", "pth", "ckpt", "gguf", "ggml", "h5", "msgpack", "onnx", "onnx_data", "ot"),
+    *("tflite", "npz", "nemo"),
+)
+
+
+@pytest.mark.parametrize("form", OTHER_FORMS)
+def test_beside_safetensors_another_form_of_the_weights_is_left_out(form: str) -> None:
+    assert needed(["a.safetensors", f"model.{form}"]) == ["a.safetensors"]
+    assert needed([f"model.{form}", f"sub/model.{form}"]) == [f"model.{form}"]
+    assert needed(["a.safetensors", "sub/b.safetensors"]) == ["a.safetensors"]
 
 
 def test_without_safetensors_the_weights_are_those_of_the_top_folder() -> None:

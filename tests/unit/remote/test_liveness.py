@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -64,9 +65,11 @@ def test_metrics_are_summed_over_engines_whatever_a_label_holds() -> None:
 def test_requests_that_run_while_nothing_moves_are_a_stall(text: str) -> None:
     assert progress(*[read_metrics(text)] * 4).stalled(asked=False) is None
     why = progress(*[read_metrics(text)] * 5).stalled(asked=False)
-    assert why is not None
-    assert "and nothing has moved for 75 s" in why
-    assert "80 generated" in why
+    running, prompt = (3, 1200) if text == NEW else (1, 7)
+    assert why == (
+        f"stalled: requests running: {running}, and nothing has moved for 75 s "
+        f"({prompt} prompt tokens so far, 80 generated)"
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,6 +143,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
             self.wfile.write(f'vllm:{name}{{engine="0"}} {value}\\n'.encode())
 
     def do_POST(self):
+        sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        print(self.path, self.headers["Content-Type"], sent, flush=True)
         print("asked with", self.headers["Authorization"], flush=True)
         time.sleep(60 if "hangs" in traits else 0)
         self.send_response(404)
@@ -206,7 +211,12 @@ def test_an_idle_server_that_does_not_answer_a_request_is_ended(tmp_path: Path) 
     with Watched(tmp_path, "idle", "hangs") as server:
         assert server.process.wait(20) == -signal.SIGTERM
         out, said = server.process.communicate()
-        assert out == "asked with Bearer sesame\n"
+        question, key = out.splitlines()
+        path, kind, sent = question.split(" ", 2)
+        assert (path, kind) == ("/v1/chat/completions", "application/json")
+        hello = {"role": "user", "content": "Hello"}
+        assert json.loads(sent) == {"model": "m", "messages": [hello], "max_tokens": 1}
+        assert key == "asked with Bearer sesame"
         assert "a request is not answered, and nothing has moved" in said
         assert "sesame" not in said
 
