@@ -151,11 +151,13 @@ class FakeDocker:
         return Answer(out=render(options["--format"], data) + "\n")
 
     def _logs(self, host: str, words: list[str]) -> Answer:
-        options, (container,) = _options(words, {"--tail", "--timestamps"}, {"--tail"})
+        known = {"--since", "--tail", "--timestamps"}
+        options, (container,) = _options(words, known, {"--since", "--tail"})
         if not _is_on(container, host):
             return Answer(1, err=f"Error: No such container: {container}\n")
         written = self.logs.get(container, f"last words of {container}\n").splitlines(keepends=True)
         lines = [line if _TIMED.match(line) else f"{LOGGED} {line}" for line in written]
+        lines = [line for line in lines if line >= options.get("--since", "")]
         if "--tail" in options:
             lines = lines[-int(options["--tail"]) :]
         if "--timestamps" not in options:
