@@ -113,8 +113,10 @@ def _since(state: ContainerState, lines: Sequence[str]) -> float:
     Where the last one did nothing but say that the container stays down, it is the one before.
     """
     started, finished = seconds_of(state.started_at), seconds_of(state.finished_at)
-    if started is None or finished is None or finished < 0.0:
+    if started is None or finished is None:
         return 0.0
+    if finished < 0.0:
+        return started - SLACK_SECONDS
     # Docker notes the start when the program may have written already (moby, daemon/start.go).
     since = finished if finished <= started else started
     ends = [_time(line) for line in lines if _ENDED in line]

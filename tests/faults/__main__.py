@@ -10,11 +10,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.faults.matrix import part
 from tests.faults.record import Ending, read_record
+from tests.faults.stage import LAB_SECONDS
 from tests.faults.table import write_table
 from tests.project import ROOT
 
@@ -31,8 +33,6 @@ def main(words: list[str]) -> int:
         # Read at the same time: a pipe that is full stops the part that writes into it.
         with ThreadPoolExecutor(len(LABS)) as pool:
             codes = list(pool.map(_finish, runs))
-        for lab in LABS:
-            _take_down(lab)
         parts = [read_record(file) for file in files]
     problems = [
         f"part {index} of lab {LABS[index]}: {problem}"
@@ -42,7 +42,8 @@ def main(words: list[str]) -> int:
     print("\n".join(problems) or "every fault ended as it has to", flush=True)
     if "--nothing" not in words:
         write_table(TABLE, {slug: one for endings in parts for slug, one in endings.items()})
-    return 1 if problems else 0
+    stay = [lab for lab in LABS if not _take_down(lab)]
+    return 1 if problems or stay else 0
 
 
 def judge(index: int, code: int, endings: dict[str, Ending]) -> str:
@@ -73,9 +74,16 @@ def _finish(run: subprocess.Popen[str]) -> int:
     return run.returncode
 
 
-def _take_down(lab: int) -> None:
+def _take_down(lab: int) -> bool:
+    """Take a lab down, and tell whether it is; one that starts or stops meanwhile is waited for."""
     environment = {**os.environ, "TANDEM_LAB_NUMBER": str(lab)}
-    subprocess.run([sys.executable, "-m", "lab", "down"], cwd=ROOT, env=environment, check=True)
+    deadline = time.monotonic() + LAB_SECONDS
+    while time.monotonic() < deadline:
+        words = [sys.executable, "-m", "lab", "down"]
+        if subprocess.run(words, cwd=ROOT, env=environment, check=False).returncode == 0:
+            return True
+        time.sleep(5)
+    return False
 
 
 if __name__ == "__main__":

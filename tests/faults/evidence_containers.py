@@ -65,7 +65,7 @@ class Ended(Kind):
 
     def __str__(self) -> str:
         often = f", {self.times} times" if self.times > 1 else ""
-        return f"log of {self.container}: the command ended by {self.how}{often}"
+        return f"log of {self.container}: the command ended, {self.how}{often}"
 
 
 class OutOfMemory(Kind):

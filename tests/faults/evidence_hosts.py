@@ -154,7 +154,7 @@ class Clock(OfHost):
         return abs(now - before) >= self.seconds
 
     def __str__(self) -> str:
-        return f"`date` of {self.host} is {self.seconds} s off"
+        return f"`date` of {self.host} is at least {self.seconds} s off"
 
 
 class Traffic(OfHost):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from tests.faults.matrix import Fault
 
-LAB_SECONDS = 300
+LAB_SECONDS = 900
+"""The first start of a lab builds images, and removing a large one takes minutes, too."""
 _CLEAR = f"""
 pkill -KILL -x docker
 docker ps --all --quiet | xargs --no-run-if-empty docker rm --force

@@ -37,12 +37,15 @@ def write_table(file: Path, endings: Mapping[str, Ending]) -> None:
         "The endings. *Repaired by itself*: the server answers again and nobody did anything.",
         "*Drift, then up*: `tandem drift` exits 7 and names it, `pulumi up --refresh` mends it, "
         "and `drift` is quiet.",
-        "*Refused*: the command fails in words that the fault's file has, nothing is changed but "
-        "what that file allows, and it succeeds once the cause is gone.",
+        "*Refused*: the command fails in words that the fault's file has, nothing is changed "
+        "but what that file allows,",
+        "and it succeeds once the cause is gone.",
         "*Succeeds*: the command succeeds in spite of it.",
         "",
-        "The evidence is what shows that the fault has really happened. It is looked for before "
-        "the ending counts.",
+        "The evidence is what shows that the fault has really happened. "
+        "It is looked for before the ending counts.",
+        "`python -m tests.faults --nothing` does nothing in the place of each fault: "
+        "then every one has to fail for want of it.",
         *_stayed(endings),
         *_said_yes(endings),
         "",
@@ -60,8 +63,9 @@ def _stayed(endings: Mapping[str, Ending]) -> list[str]:
     if not most:
         return []
     return [
-        f"After a SIGKILL up to {most} programs of Pulumi's own ran on, and no gate and no ssh of "
-        "one: [operating.md](operating.md) says how to end them.",
+        f"After a SIGKILL up to {most} programs of Pulumi's own ran on, their connections to "
+        "Docker included, and nothing else:",
+        "[operating.md](operating.md) says how to end them.",
     ]
 
 

@@ -75,12 +75,27 @@ def test_the_start_that_failed_counts_and_none_before(docker: FakeDocker) -> Non
     docker.states[SERVER] = RUNNING | started
     old, new = error("12:09:57", "KeyError: 'old'"), error("12:10:20", "KeyError: 'new'")
     docker.logs[SERVER] = old + new + error("12:10:40", "KeyError: 'after the restart'")
-    # Where one is up for long already, its lines of an earlier start of the server don't count.
+    # The worker is up for longer: what it wrote at an earlier start of the server does not count.
     docker.logs[WORKER] = error("12:05:00", "KeyError: 'long ago'")
+    assert said().startswith("first cause: KeyError: 'new' ")
+    # Where it stayed down once and was started by hand, that is long over.
+    words = "2026-11-30T12:0{}:00.0Z tandem: {} after 5 restarts\n"
+    docker.logs[SERVER] = "".join(words.format(n, "the command ended: it") for n in (1, 2))
+    docker.logs[SERVER] += words.format(3, "stays down") + old + new
     assert said().startswith("first cause: KeyError: 'new' ")
     # Docker notes a start a moment after the program's first words.
     docker.logs[SERVER] = old + error("12:10:00", "KeyError: 'at once'")
     assert said().startswith("first cause: KeyError: 'at once' ")
+
+
+def test_at_the_first_start_of_a_server_the_others_older_lines_do_not_count(
+    docker: FakeDocker,
+) -> None:
+    docker.states[WORKER] = RUNNING | {"StartedAt": "2026-11-29T12:00:00Z"}
+    docker.logs[WORKER] = error("11:59:00", "KeyError: 'of another server'")
+    assert said() == ""
+    docker.logs[WORKER] += error("12:01:00", "KeyError: 'of this one'")
+    assert said().startswith("first cause: KeyError: 'of this one' ")
 
 
 def test_a_start_that_had_ended_when_the_gate_began_counts(docker: FakeDocker) -> None:
@@ -116,14 +131,18 @@ def test_a_container_that_never_started_has_no_cause_in_its_log(docker: FakeDock
     assert said() == ""
 
 
-def test_a_clock_that_is_ahead_does_not_make_an_error_the_later_one(
-    docker: FakeDocker, tmp_path: Path
+@pytest.mark.parametrize(("ahead", "at"), [(3600, "13:10:03"), (-3600, "11:10:03")])
+def test_a_clock_that_is_wrong_does_not_change_which_error_is_the_first(
+    ahead: int, at: str, docker: FakeDocker, tmp_path: Path
 ) -> None:
-    late = 'case $SSH_HOST in *host-2) add=3600;; *) add=0;; esac\n/bin/date -d "$add seconds" "$@"'
-    program(tmp_path / "machine/bin/date", late)
-    docker.logs[SERVER] = error("12:10:05", "KeyError: 'late'")
-    docker.logs[WORKER] = error("13:10:03", "KeyError: 'early'")
-    assert said() == "first cause: KeyError: 'early' in y.py:7 (work), on host-2, at 13:10:03"
+    add = f"case $SSH_HOST in *host-2) add={ahead};; *) add=0;; esac\n"
+    program(tmp_path / "machine/bin/date", add + '/bin/date -d "$add seconds" "$@"')
+    docker.states[WORKER] = RUNNING | {"StartedAt": f"2026-11-30T{at[:2]}:00:00Z"}
+    docker.logs[SERVER] = error("12:10:04", "KeyError: 'late'")
+    docker.logs[WORKER] = error(at, "KeyError: 'early'")
+    assert said() == f"first cause: KeyError: 'early' in y.py:7 (work), on host-2, at {at}"
+    docker.logs[SERVER] = error("12:10:02", "KeyError: 'early, too'")
+    assert said().startswith("first cause: KeyError: 'early, too' ")
 
 
 @pytest.mark.parametrize("clock", ["echo nonsense", "exit 1", '/bin/date "$@"; sleep 0.6'])
