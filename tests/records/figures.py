@@ -107,8 +107,8 @@ def _deployment(model: str, number: int) -> str:
     hosts = {host.name: gpu for host in settings.hosts}
     made = fit(settings, layout(settings), architecture(model), None, hosts)
     title = f"{gpu.device} {gpu.total / GIB:g} GiB, {shape}, vLLM {version}, {options}"
-    codes = ", ".join(finding.code for finding in made.findings) or "no findings"
-    lines = [f"{made.verdict}: {codes}", *_figures(made)]
+    findings = [f"{finding.severity} {finding}" for finding in made.findings]
+    lines = [str(made.verdict), *findings, *_figures(made)]
     return "\n  ".join([title, *lines])
 
 
