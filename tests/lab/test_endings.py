@@ -134,7 +134,7 @@ def test_interrupting_a_gate_ends_its_work_on_the_hosts(stack: Project, hosts: L
     hosts.partition(hosts.hosts[1])
     stack.change("survey", "off")
     stack.change("hosts.1.env", {"ANOTHER": "1"})
-    asking = "pgrep -f '[d]ocker exec tandem-ends-lab-1-ray-head'"
+    asking = "pgrep -f '[d]ocker exec --interactive tandem-ends-lab-1-ray-head'"
     running = stack.start("up", "--yes", "--skip-preview")
     _until(lambda: first.ssh(asking).stdout != "", 60)
     running.send_signal(signal.SIGINT)
