@@ -33,7 +33,7 @@ def configure(data: dict[str, object], secrets: list[str]) -> None:
 def test_all_keys_are_read_and_those_of_others_are_not() -> None:
     configure(KEYED, ["tandem:apiKey"])
     settings = read_settings()
-    assert (settings.serve.port, settings.head.name) == (9000, "host-1")
+    assert (settings.serve.port, settings.first_host.name) == (9000, "host-1")
     assert settings.api_key is not None
     assert settings.api_key.get_secret_value() == "sesame"
 
