@@ -141,8 +141,21 @@ class Bench:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
     def _tests(self, tests: Sequence[str]) -> str | None:
-        if not tests:
-            return None
+        """Return the first test that fails, also when it runs alone, or what else ended them.
+
+        One that passes alone is disturbed by something else than the mutant, and the next one
+        counts.
+        """
+        left = list(tests)
+        while left:
+            failed = self._first_failure(left)
+            if failed not in left or self._first_failure([failed]) is not None:
+                return failed
+            del left[: left.index(failed) + 1]
+        return None
+
+    def _first_failure(self, tests: Sequence[str]) -> str | None:
+        """Run tests until one fails; return that one or what else ended them, None if all pass."""
         files = dict.fromkeys(_file(test) for test in tests)
         limit = STARTING_SECONDS + SLOWER * sum(self._seconds[test] for test in tests)
         try:
