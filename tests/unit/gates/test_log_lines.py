@@ -7,6 +7,7 @@ import time
 import pytest
 
 from tandem.gates.first_cause import ContainerLog, first_cause
+from tandem.gates.log_lines import read_line
 from tests.unit.gates.logs import cause_of, traceback
 
 
@@ -28,6 +29,35 @@ def test_the_rank_is_what_the_line_names(process: str, rank: str) -> None:
     found = cause_of(traceback("10:00:00", "KeyError: 1", process))
     assert found is not None
     assert found.rank == rank
+
+
+@pytest.mark.parametrize(
+    ("prefix", "level"),
+    [
+        ("ERROR 11-30 10:00:00 [core.py:1] ", "ERROR"),
+        ("WARNING 11-30 10:00:00.123 [v1/engine/core.py:1] ", "WARNING"),
+        ("ERROR 11-30 10:00:00 core.py:1] ", "ERROR"),
+        ("[E1103 23:14:03.342459398 ProcessGroupNCCL.cpp:2068] ", "E"),
+        ("[W socket.cpp:432] ", "W"),
+        ("E1103 23:14:03.342459 7 core_worker.cc:1] ", "E"),
+        ("[2026-11-30 10:00:00,123 C 12 34] raylet.cc:1: ", "C"),
+        ("[2026-11-30 10:00:00,123 I 12 34] (raylet) raylet.cc:1: ", "I"),
+        ("2026-11-30 10:00:00,123\tINFO worker.py:1 -- ", "INFO"),
+        ("ERROR:    ", "ERROR"),
+        ("DEBUG:root:", "DEBUG"),
+        ("CRITICAL:ray.serve:", "CRITICAL"),
+        ("no prefix: ", ""),
+    ],
+)
+def test_the_level_is_read_whoever_wrote_it(prefix: str, level: str) -> None:
+    line = read_line(f"2026-11-30T10:00:00.000000000Z {prefix}what: is said")
+    assert line is not None
+    assert (line.level, line.text) == (
+        level,
+        "what: is said" if level else f"{prefix}what: is said",
+    )
+    assert line.is_low == (level in {"DEBUG", "INFO", "WARNING", "D", "I", "W"})
+    assert line.is_fatal == (level == "C")
 
 
 def test_a_rank_that_told_its_number_is_known_by_its_process() -> None:
